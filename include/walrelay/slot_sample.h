@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
@@ -52,6 +53,36 @@ struct WalRetentionLimit {
   bool drop_slot = false;  // at the limit the relay drops the slot; otherwise it only alerts
 };
 
+// What the server process that reads the slot waits for, as pg_stat_activity shows it. "": nothing,
+// or the role may not see it.
+struct ReaderActivity {
+  std::string wait_type;
+  std::string wait_event;
+};
+
+// Why a stream sends nothing although WAL was flushed that its reader has not received.
+enum class SilenceCause : uint8_t {
+  kDecoding,     // the process works: WAL of other tables, a large transaction
+  kStandby,      // it waits for a standby of synchronized_standby_slots
+  kUnexplained,  // it waits for something else
+};
+
+// A stream that sends nothing: at each sample of that time, for the same cause.
+struct StreamSilence {
+  SilenceCause cause = SilenceCause::kDecoding;
+  Micros lasted{0};
+  Lsn received;            // the position that the reader does not get past
+  std::string wait_event;  // in the last sample
+};
+
+// A slot of synchronized_standby_slots whose standby has not confirmed the WAL.
+struct AwaitedStandby {
+  std::string slot;
+  std::string state;  // "does not exist", "has no reader", ...
+
+  friend bool operator==(const AwaitedStandby&, const AwaitedStandby&) = default;
+};
+
 struct SlotSample {
   WallTime taken;
   bool exists = false;  // the following members require an existing slot
@@ -62,14 +93,21 @@ struct SlotSample {
   std::optional<SpillCounters> spill;
   std::optional<XidReading> xids;            // absent on a standby server
   std::optional<OldestTransaction> held_by;  // queried only if it holds back much WAL
+  Lsn flushed;                               // end of the flushed WAL; 0/0 on a standby server
+  std::optional<ReaderActivity> activity;    // absent without a process that reads the slot
+  std::vector<AwaitedStandby> standbys;      // queried only while the process waits for them
+  // idle_replication_slot_timeout (Postgres 18); absent if it is off.
+  std::optional<Micros> idle_timeout;
 
   // From this sample and previous ones.
-  Micros lag_age{0};                                 // how long WAL has been unconfirmed
+  // How long WAL has been unconfirmed, or a lower bound; absent if one sample cannot tell.
+  std::optional<Micros> lag_age;
   std::optional<double> wal_bytes_per_second;        // absent until measured
   std::optional<double> confirmed_bytes_per_second;  // likewise
   std::optional<Micros> time_to_loss;                // absent: not foreseeable
   std::optional<Micros> time_until_caught_up;        // absent: caught up, or not getting closer
   SlotRisk risk = SlotRisk::kNone;
+  std::optional<StreamSilence> silence;  // of the relay's own stream; absent while it is up to date
 
   uint64_t lag_bytes() const { return BytesBetween(row.confirmed_flush_lsn, wal_end); }
   uint64_t retained_bytes() const { return BytesBetween(row.restart_lsn, wal_end); }
@@ -96,6 +134,13 @@ struct SlotSample {
   bool operator_limit_applies() const { return budget_left() && budget_left() == reserve_bytes(); }
   // False without one.
   bool past_budget() const { return budget_left().value_or(1) <= 0; }
+  // When the server invalidates the slot because no process reads it; absent if it does not.
+  // Slots that are synchronized from a primary are exempt.
+  std::optional<WallTime> idle_until() const {
+    return idle_timeout && !row.active && row.inactive_since && !row.lost()
+               ? std::optional(*row.inactive_since + *idle_timeout)
+               : std::nullopt;
+  }
   // Beyond the server's limit: a checkpoint terminates the reader and invalidates the slot.
   bool past_server_limit() const {
     return row.wal_status == "unreserved" || row.wal_status == "lost";

@@ -26,6 +26,28 @@ int SignalFd::Take() {
   return taken ? static_cast<int>(info.ssi_signo) : 0;
 }
 
+namespace {
+
+volatile sig_atomic_t exit_code = 0;
+
+// Only _exit() is safe here. Threads may hold any lock.
+void ExitNow(int /*signal*/) {
+  _exit(exit_code);
+}
+
+}  // namespace
+
+void ExitAtSignals(std::initializer_list<int> signals, int code) {
+  exit_code = code;
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) {
+    std::signal(signal, ExitNow);
+    sigaddset(&set, signal);
+  }
+  WR_CHECK(pthread_sigmask(SIG_UNBLOCK, &set, nullptr) == 0, "signals can be unblocked");
+}
+
 void IgnoreBrokenPipes() {
   std::signal(SIGPIPE, SIG_IGN);
 }

@@ -29,6 +29,11 @@ class SignalFd {
   UniqueFd fd_;
 };
 
+// From now on each of these signals ends the process at once with `code`, whatever its threads do:
+// a handler calls _exit(). Until then they may have been blocked for a SignalFd. Call it on the
+// main thread.
+void ExitAtSignals(std::initializer_list<int> signals, int code);
+
 // Ignores SIGPIPE in the whole process: the log, a socket or a pipe may lose its reader at any
 // time; the write then returns EPIPE, which is handled where it is written.
 void IgnoreBrokenPipes();

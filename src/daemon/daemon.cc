@@ -152,6 +152,9 @@ class Daemon {
         default:
           notifier_.OnStopping(supervisor_.drain_timeout());
           supervisor_.RequestStop();
+          // The threads may be in a call that nothing interrupts. Nothing is lost: the next start
+          // reads the unconfirmed events again.
+          ExitAtSignals({SIGTERM, SIGINT}, static_cast<int>(ExitCode::kTemporary));
       }
     }
   }

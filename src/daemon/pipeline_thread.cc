@@ -70,6 +70,11 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
       .publication_seen = [&loop](const PublicationState& look,
                                   MonoTime begun) { loop.Report(look, begun); },
       .xids_read = [&loop](const XidReading& xids, MonoTime begun) { loop.Report(xids, begun); },
+      .received =
+          [&board](int reader) {
+            const RelayFigures figures = board.Read().figures;
+            return figures.backend_pid == reader ? figures.received : Lsn();
+          },
       .tables = {.is_publisher = [&board] { return board.Read().state != RelayState::kStandby; },
                  .published = [&board]() -> std::optional<Progress> {
                    auto proof = board.published();
@@ -88,8 +93,8 @@ PrunePermission MayPrune(const StatusBoard& board) {
     return PrunePermission::kStandby;
   }
   const std::optional<SlotSample> slot = board.slot();
-  const bool healthy =
-      slot && slot->exists && slot->risk == SlotRisk::kNone && slot->lag_age < kLongestLag;
+  const bool healthy = slot && slot->exists && slot->risk == SlotRisk::kNone && slot->lag_age &&
+                       *slot->lag_age < kLongestLag;
   return healthy ? PrunePermission::kYes : PrunePermission::kPaused;
 }
 

@@ -9,6 +9,7 @@
 #include "postgres/quote.h"
 #include "postgres/slot_query.h"
 #include "slot/slot_risk_classifier.h"
+#include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
@@ -163,6 +164,23 @@ absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Fin
   return absl::OkStatus();
 }
 
+// A standby that is only behind is not reported: each is, for a moment, at each commit.
+absl::Status CheckAwaitedStandbys(PgConnection& connection, const SlotSample& sample,
+                                  Micros timeout, Findings& out) {
+  if (!sample.row.failover) {
+    return absl::OkStatus();
+  }
+  WR_ASSIGN_OR_RETURN(const std::vector<AwaitedStandby> standbys,
+                      ReadAwaitedStandbys(connection, Lsn(), timeout));
+  for (const AwaitedStandby& standby : standbys) {
+    out.Problem("slot.awaited_standbys",
+                Error(ErrorCode::kStandbyAwaited,
+                      fmt::format("synchronized_standby_slots names slot {}, which {}",
+                                  Printable(standby.slot, 80), standby.state)));
+  }
+  return absl::OkStatus();
+}
+
 // Physical standbys are not connected to a database.
 absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source, Findings& out) {
   // The query names the column only where it exists: an unknown column is an error when the query
@@ -263,6 +281,7 @@ absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings&
   }
   CheckSpill(sample, source, out);
   WR_RETURN_IF_ERROR(CheckTwoPhase(connection, source, out));
+  WR_RETURN_IF_ERROR(CheckAwaitedStandbys(connection, sample, timeout, out));
   WR_RETURN_IF_ERROR(CheckAges(connection, source, out));
   return CheckFailover(connection, source, out);
 }

@@ -223,6 +223,13 @@ absl::Status WithExactRemedy(const absl::Status& error, const SourceConfig& sour
                              "rds_replication TO {0};",
                              QuoteIdentifier(user)));
   }
+  if (HasCode(error, ErrorCode::kPermissionDenied) &&
+      RemedyFor(error).starts_with("GRANT CONNECT")) {
+    return Error(
+        ErrorCode::kPermissionDenied, MessageOf(error),
+        fmt::format("GRANT CONNECT ON DATABASE {} TO {};",
+                    QuoteIdentifier(database.empty() ? user : database), QuoteIdentifier(user)));
+  }
   // The server may translate its message (lc_messages), but not the name of the file.
   if (HasCode(error, ErrorCode::kPostgresLogin) &&
       MessageOf(error).find("pg_hba.conf") != std::string::npos) {

@@ -2,12 +2,19 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
 
+#include "base/unique_fd.h"
 #include "postgres/pg_error.h"
 #include "walrelay/error.h"
 
@@ -36,6 +43,83 @@ void ForwardNotice(void* callback, const PGresult* result) {
   }
 }
 
+// A resolver that hangs takes up to a minute per attempt; more attempts would not help.
+constexpr int kMostAbandoned = 8;
+std::atomic<int> abandoned_attempts{0};
+
+// What an attempt's thread shares with the caller, who may have left.
+struct Attempt {
+  std::mutex mutex;
+  UniqueFd done{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  PGconn* connection = nullptr;  // guarded by the mutex, as the following
+  bool ended = false;
+  bool abandoned = false;
+};
+
+void RunAttempt(const std::shared_ptr<Attempt>& attempt, const ConnectionParameters& parameters) {
+  PGconn* const connection = StartConnecting(parameters);
+  const std::lock_guard lock(attempt->mutex);
+  attempt->ended = true;
+  if (attempt->abandoned) {
+    PQfinish(connection);
+    abandoned_attempts.fetch_sub(1);
+    return;
+  }
+  attempt->connection = connection;
+  eventfd_write(attempt->done.get(), 1);
+}
+
+// Waits until a descriptor is readable. Errors: kCancelled by the interrupt descriptor, which comes
+// first; WR-2001 at the deadline.
+absl::Status AwaitReady(pollfd ready, int interrupt_fd, SteadyTime deadline) {
+  pollfd polled[] = {ready, {interrupt_fd, POLLIN, 0}};
+  while (true) {
+    const int count = ::poll(polled, 2, MillisUntil(deadline));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    // A socket that is always ready must not delay the end of the process.
+    if (polled[1].revents != 0) {
+      return absl::CancelledError("the process is stopping");
+    }
+    if (count > 0) {
+      return absl::OkStatus();
+    }
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return Error(ErrorCode::kPostgresUnreachable, "timed out");
+    }
+  }
+}
+
+// getaddrinfo() cannot be interrupted, and libpq calls it in PQconnectStartParams(): so that the
+// caller can leave, a thread makes the call. nullptr: out of memory.
+absl::StatusOr<PGconn*> StartOnThread(const ConnectionParameters& parameters, SteadyTime deadline,
+                                      int interrupt_fd) {
+  if (abandoned_attempts.load() >= kMostAbandoned) {
+    return Error(
+        ErrorCode::kPostgresUnreachable,
+        "earlier attempts still resolve the name of the host: the resolver does not answer");
+  }
+  const auto attempt = std::make_shared<Attempt>();
+  std::thread([attempt, parameters] { RunAttempt(attempt, parameters); }).detach();
+  const absl::Status status = AwaitReady({attempt->done.get(), POLLIN, 0}, interrupt_fd, deadline);
+  const std::lock_guard lock(attempt->mutex);
+  if (status.ok()) {
+    return attempt->connection;
+  }
+  if (attempt->ended) {
+    PQfinish(attempt->connection);
+  } else {
+    attempt->abandoned = true;
+    abandoned_attempts.fetch_add(1);
+  }
+  return absl::IsCancelled(status)
+             ? status
+             : Error(
+                   ErrorCode::kPostgresUnreachable,
+                   "timed out while resolving the name of the host: the resolver does not answer");
+}
+
 // PGRES_EMPTY_QUERY and PGRES_NONFATAL_ERROR do not occur: walrelay sends no empty query, and libpq
 // never returns the latter.
 bool Failed(const PGresult* result) {
@@ -57,6 +141,10 @@ PGconn* StartConnecting(const ConnectionParameters& parameters) {
   values.push_back(nullptr);
   // expand_dbname = 0: dbname is never parsed as a connection string.
   return PQconnectStartParams(keys.data(), values.data(), 0);
+}
+
+bool NamesAreBeingResolved() {
+  return abandoned_attempts.load() > 0;
 }
 
 int LibpqVersion() {
@@ -98,7 +186,9 @@ std::optional<Micros> PgResult::Seconds(int row, const char* column) const {
 
 absl::StatusOr<PgConnection> PgConnection::Connect(const ConnectionParameters& parameters,
                                                    Micros timeout, int interrupt_fd) {
-  PgConnection connection(StartConnecting(parameters), interrupt_fd);
+  const SteadyTime deadline = After(timeout);
+  WR_ASSIGN_OR_RETURN(PGconn* const started, StartOnThread(parameters, deadline, interrupt_fd));
+  PgConnection connection(started, interrupt_fd);
   if (connection.get() == nullptr) {
     return absl::ResourceExhaustedError("libpq: out of memory");
   }
@@ -107,7 +197,7 @@ absl::StatusOr<PgConnection> PgConnection::Connect(const ConnectionParameters& p
   PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   connection.notice_ = std::make_unique<NoticeCallback>();
   PQsetNoticeReceiver(connection.get(), ForwardNotice, connection.notice_.get());
-  WR_RETURN_IF_ERROR(connection.FinishConnecting(After(timeout)));
+  WR_RETURN_IF_ERROR(connection.FinishConnecting(deadline));
   PQsetErrorVerbosity(connection.get(), PQERRORS_DEFAULT);
   return connection;
 }
@@ -123,27 +213,9 @@ absl::Status PgConnection::FinishConnecting(SteadyTime deadline) {
   return state == PGRES_POLLING_OK ? absl::OkStatus() : ConnectError(get());
 }
 
-// Waits until the socket is ready. Errors: kCancelled, WR-2001.
 absl::Status PgConnection::Wait(bool for_write, SteadyTime deadline) const {
-  pollfd polled[] = {{socket(), static_cast<short>(for_write ? POLLOUT : POLLIN), 0},
-                     {interrupt_fd_, POLLIN, 0}};
-  while (true) {
-    const int ready = ::poll(polled, 2, MillisUntil(deadline));
-    if (ready < 0 && errno == EINTR) {
-      continue;
-    }
-    // The stop request comes first: a socket that is always ready must not delay the end of the
-    // process.
-    if (polled[1].revents != 0) {
-      return absl::CancelledError("the process is stopping");
-    }
-    if (ready > 0) {
-      return absl::OkStatus();
-    }
-    if (std::chrono::steady_clock::now() >= deadline) {
-      return Error(ErrorCode::kPostgresUnreachable, "timed out");
-    }
-  }
+  return AwaitReady({socket(), static_cast<short>(for_write ? POLLOUT : POLLIN), 0}, interrupt_fd_,
+                    deadline);
 }
 
 // PQgetResult() alone would block until the result is complete.

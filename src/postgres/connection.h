@@ -2,7 +2,8 @@
 //
 // Connecting and querying block only in poll(), which waits for the socket, a deadline and an
 // interrupt descriptor. A process that receives a stop request therefore does not wait for a dead
-// network. (libpq resolves host names, which blocks for as long as the resolver does.)
+// network. libpq resolves host names, which blocks for as long as the resolver does: a thread of
+// its own does that part of each attempt, and an attempt that is abandoned leaves it behind.
 //
 // Not thread-safe: a connection belongs to one thread.
 #pragma once
@@ -27,9 +28,13 @@ namespace walrelay {
 // For messages, and for the findings of `doctor`.
 int LibpqVersion();
 
-// Starts to connect without blocking: PQconnectStartParams(). nullptr when out of memory. The
-// caller closes the connection with PQfinish().
+// Starts to connect: PQconnectStartParams(), which blocks only while it resolves the name of a
+// host. nullptr when out of memory. The caller closes the connection with PQfinish().
 PGconn* StartConnecting(const ConnectionParameters& parameters);
+
+// Whether a thread still resolves a name for an attempt that was abandoned. The process must end
+// with _Exit() then: exit() would destroy what the thread uses.
+bool NamesAreBeingResolved();
 
 struct PgResultDeleter {
   void operator()(PGresult* result) const { PQclear(result); }

@@ -4,40 +4,65 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
+#include <utility>
 
 #include "base/text.h"
 
 namespace walrelay {
 namespace {
 
-// `sign`: a SQLSTATE, or a part of a text.
+// A row without a function applies to every function, one without a place to every place. The first
+// row that applies decides, so exact rows precede general ones.
 struct Meaning {
-  std::string_view sign;
+  std::optional<PgPlace> place;
+  std::string_view sqlstate;
+  std::string_view function;
   ErrorCode code;
 };
+constexpr std::optional<PgPlace> kAnywhere;
 
-// Source: Postgres documentation, appendix "PostgreSQL Error Codes".
+// Source: Postgres documentation, appendix "PostgreSQL Error Codes"; the functions in
+// src/backend/utils/init/postinit.c, src/backend/replication/slot.c and slotfuncs.c.
 constexpr Meaning kMeanings[] = {
-    {"28000", ErrorCode::kPostgresLogin},      // invalid_authorization_specification: pg_hba.conf
-    {"28P01", ErrorCode::kPostgresLogin},      // invalid_password
-    {"3D000", ErrorCode::kDatabaseMissing},    // invalid_catalog_name
-    {"42501", ErrorCode::kNoReplicationRole},  // insufficient_privilege
-    {"53300", ErrorCode::kNoSenderFree},       // too_many_connections
-    {"53400", ErrorCode::kNoSenderFree},       // configuration_limit_exceeded: all slots in use
-    {"55006", ErrorCode::kSlotBusy},           // object_in_use
-    {"57P01", ErrorCode::kPostgresShuttingDown},  // admin_shutdown
-    {"57P02", ErrorCode::kPostgresShuttingDown},  // crash_shutdown
-    {"57P03", ErrorCode::kPostgresShuttingDown},  // cannot_connect_now
-    {"08P01", ErrorCode::kNotReplication},        // protocol_violation: the error of poolers
+    // invalid_authorization_specification: pg_hba.conf; invalid_password
+    {PgPlace::kLogin, "28000", "", ErrorCode::kPostgresLogin},
+    {PgPlace::kLogin, "28P01", "", ErrorCode::kPostgresLogin},
+    // invalid_catalog_name
+    {PgPlace::kLogin, "3D000", "", ErrorCode::kDatabaseMissing},
+    // insufficient_privilege: of REPLICATION where walsenders and slots check it
+    {PgPlace::kLogin, "42501", "InitPostgres", ErrorCode::kNoReplicationRole},
+    {PgPlace::kCommand, "42501", "CheckSlotPermissions", ErrorCode::kNoReplicationRole},
+    {PgPlace::kCommand, "42501", "check_permissions", ErrorCode::kNoReplicationRole},
+    {kAnywhere, "42501", "", ErrorCode::kPermissionDenied},
+    // too_many_connections
+    {PgPlace::kLogin, "53300", "", ErrorCode::kNoSenderFree},
+    // configuration_limit_exceeded: max_replication_slots
+    {PgPlace::kCommand, "53400", "ReplicationSlotCreate", ErrorCode::kNoSlotFree},
+    // object_in_use
+    {PgPlace::kCommand, "55006", "", ErrorCode::kSlotBusy},
+    // undefined_object: the publication, because the slot was found before
+    {PgPlace::kStream, "42704", "get_publication_oid", ErrorCode::kPublicationTooNew},
+    {PgPlace::kStream, "42704", "GetPublicationByName", ErrorCode::kPublicationTooNew},
+    // admin_shutdown, crash_shutdown, cannot_connect_now
+    {kAnywhere, "57P01", "", ErrorCode::kPostgresShuttingDown},
+    {kAnywhere, "57P02", "", ErrorCode::kPostgresShuttingDown},
+    {kAnywhere, "57P03", "", ErrorCode::kPostgresShuttingDown},
 };
 
-ErrorCode CodeFor(std::string_view sqlstate, ErrorCode otherwise) {
-  for (const Meaning& meaning : kMeanings) {
-    if (meaning.sign == sqlstate) {
-      return meaning.code;
-    }
+// A pooler's own errors have the code of a protocol violation, no place in Postgres' source, and an
+// English text.
+std::optional<ErrorCode> PoolerError(const PgErrorFields& error) {
+  if (error.sqlstate != "08P01" || !error.function.empty()) {
+    return std::nullopt;
   }
-  return otherwise;
+  const auto says = [&error](std::string_view words) {
+    return error.message.find(words) != std::string_view::npos;
+  };
+  if (says("replication")) {
+    return ErrorCode::kNotReplication;
+  }
+  return says("startup parameter") ? std::optional(ErrorCode::kPoolerRefused) : std::nullopt;
 }
 
 std::string_view Field(const PGresult* result, int field) {
@@ -45,18 +70,23 @@ std::string_view Field(const PGresult* result, int field) {
   return text != nullptr ? std::string_view(text) : std::string_view();
 }
 
-// The server's error message with `code`; a lost connection if there is no message.
-absl::Status ErrorOf(const PGconn* connection, const PGresult* result, ErrorCode code) {
+// The server's error message; a lost connection if there is none.
+absl::Status ErrorOf(const PGconn* connection, const PGresult* result, PgPlace place) {
   const std::string_view sqlstate = Field(result, PG_DIAG_SQLSTATE);
   if (sqlstate.empty()) {
     return Error(ErrorCode::kConnectionLost, Readable(PQerrorMessage(connection)));
   }
   std::string message(Field(result, PG_DIAG_MESSAGE_PRIMARY));
-  for (const int field : {PG_DIAG_MESSAGE_DETAIL, PG_DIAG_CONTEXT}) {
+  for (const auto& [field, label] :
+       {std::pair(PG_DIAG_MESSAGE_DETAIL, ""),
+        std::pair(PG_DIAG_MESSAGE_HINT, "hint of the server: "), std::pair(PG_DIAG_CONTEXT, "")}) {
     if (const std::string_view more = Field(result, field); !more.empty()) {
-      message += fmt::format("; {}", more);
+      message += fmt::format("; {}{}", label, more);
     }
   }
+  const ErrorCode code = MeaningOf(place, {.sqlstate = sqlstate,
+                                           .function = Field(result, PG_DIAG_SOURCE_FUNCTION),
+                                           .message = Field(result, PG_DIAG_MESSAGE_PRIMARY)});
   return Error(code, fmt::format("{} (SQLSTATE {})", Readable(message), sqlstate));
 }
 
@@ -70,7 +100,11 @@ bool IsSqlstate(std::string_view text) {
 // libpq reports a failed TLS handshake by its text only. The texts are those of libpq 13 to 18 and
 // of OpenSSL 3, and are not translated: the process has the C locale. Another text means WR-2001,
 // which is retried.
-constexpr Meaning kTlsErrors[] = {
+struct TlsError {
+  std::string_view sign;  // a part of the text
+  ErrorCode code;
+};
+constexpr TlsError kTlsErrors[] = {
     {"certificate verify failed", ErrorCode::kServerCertificate},
     {"server certificate for ", ErrorCode::kServerCertificate},
     {"root certificate file", ErrorCode::kServerCertificate},
@@ -79,12 +113,19 @@ constexpr Meaning kTlsErrors[] = {
 };
 
 ErrorCode LibpqError(std::string_view message) {
-  for (const Meaning& meaning : kTlsErrors) {
+  for (const TlsError& meaning : kTlsErrors) {
     if (message.find(meaning.sign) != std::string_view::npos) {
       return meaning.code;
     }
   }
   return ErrorCode::kPostgresUnreachable;
+}
+
+// The privilege that CheckMyDatabase() of postinit.c checks is CONNECT.
+std::string_view LoginHint(const PgErrorFields& error) {
+  return error.sqlstate == "42501" && error.function == "CheckMyDatabase"
+             ? "GRANT CONNECT ON DATABASE your_database TO your_role;"
+             : "";
 }
 
 // The catalogue's remedy for WR-1006 is about a connection that walrelay refuses.
@@ -96,6 +137,30 @@ std::string_view LibpqHint(ErrorCode code) {
 }
 
 }  // namespace
+
+ErrorCode MeaningOf(PgPlace place, const PgErrorFields& error) {
+  if (const auto pooler = PoolerError(error)) {
+    return *pooler;
+  }
+  for (const Meaning& meaning : kMeanings) {
+    if (meaning.sqlstate == error.sqlstate && (!meaning.place || *meaning.place == place) &&
+        (meaning.function.empty() || meaning.function == error.function)) {
+      return meaning.code;
+    }
+  }
+  return place == PgPlace::kLogin ? ErrorCode::kSessionRefused : ErrorCode::kPostgresError;
+}
+
+// "LOCATION:  InitPostgres, postinit.c:809", on a line of its own after the message.
+std::string_view FunctionIn(std::string_view verbose_message) {
+  constexpr std::string_view kLabel = "LOCATION:  ";
+  const size_t at = verbose_message.find(kLabel);
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view rest = verbose_message.substr(at + kLabel.size());
+  return rest.substr(0, std::min(rest.find(','), rest.find('\n')));
+}
 
 // "FATAL:  28P01: password authentication failed": two spaces after the severity, a colon after the
 // code. The severity is translated, the form is not.
@@ -131,26 +196,32 @@ std::string Readable(std::string_view message) {
     }
     line += part;
   }
-  return Printable(line, 500);
+  return Printable(line, 1000);
 }
 
 // An error without a SQLSTATE comes from libpq itself: the server was not reached, or TLS failed.
 absl::Status ConnectError(const PGconn* connection) {
   const std::string_view message = PQerrorMessage(connection);
-  const ErrorCode code = CodeFor(SqlstateIn(message), LibpqError(message));
-  return Error(code, Readable(message), LibpqHint(code));
+  const std::string_view sqlstate = SqlstateIn(message);
+  if (sqlstate.empty()) {
+    const ErrorCode code = LibpqError(message);
+    return Error(code, Readable(message), LibpqHint(code));
+  }
+  // With several addresses there are several messages; the place is that of the first SQLSTATE.
+  const std::string_view rest =
+      message.substr(static_cast<size_t>(sqlstate.data() - message.data()));
+  const PgErrorFields error{.sqlstate = sqlstate,
+                            .function = FunctionIn(rest),
+                            .message = rest.substr(0, rest.find('\n'))};
+  return Error(MeaningOf(PgPlace::kLogin, error), Readable(message), LoginHint(error));
 }
 
 absl::Status ResultError(const PGconn* connection, const PGresult* result) {
-  return ErrorOf(connection, result,
-                 CodeFor(Field(result, PG_DIAG_SQLSTATE), ErrorCode::kPostgresError));
+  return ErrorOf(connection, result, PgPlace::kCommand);
 }
 
 absl::Status StreamError(const PGconn* connection, const PGresult* result) {
-  const std::string_view sqlstate = Field(result, PG_DIAG_SQLSTATE);
-  return ErrorOf(connection, result,
-                 sqlstate == "42704" ? ErrorCode::kPublicationTooNew
-                                     : CodeFor(sqlstate, ErrorCode::kPostgresError));
+  return ErrorOf(connection, result, PgPlace::kStream);
 }
 
 }  // namespace walrelay

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/command.h"
+#include "postgres/login_pause.h"
 #include "postgres/session_settings.h"
 #include "walrelay/error.h"
 
@@ -88,6 +89,24 @@ absl::StatusOr<PgConnection> OpenHost(const ConnectionParameters& parameters,
   return connection;
 }
 
+// Who logs in, and where: hosts, ports and user.
+std::string LoginOf(const ConnectionParameters& parameters) {
+  std::string login;
+  for (const auto& [key, value] : parameters) {
+    if (key == "host" || key == "hostaddr" || key == "port" || key == "user" || key == "service") {
+      login += fmt::format("{}={} ", key, value);
+    }
+  }
+  return login;
+}
+
+// Of the process: stream, sampler and other pipelines count together, because the server, and what
+// guards it, counts them together.
+LoginPause& Logins() {
+  static LoginPause logins;
+  return logins;
+}
+
 }  // namespace
 
 // One host after the other. libpq's own list would share one timeout between them, of which a dead
@@ -96,6 +115,9 @@ absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
                                           const SessionOptions& options) {
   WR_ASSIGN_OR_RETURN(ConnectionParameters parameters,
                       MakeConnectionParameters(source, options.purpose));
+  // Before the password command, whose calls are limited with the logins.
+  const std::string login = LoginOf(parameters);
+  WR_RETURN_IF_ERROR(Logins().Check(login, SteadyClock::now()));
   const auto deadline = SteadyClock::now() + options.timeout;
   if (!source.password_command.empty()) {
     WR_ASSIGN_OR_RETURN(
@@ -117,6 +139,7 @@ absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
     const Micros share = std::min<Micros>(source.connect_timeout, left / (end - i));
     auto connection = OpenHost(hosts[i], options, share, primary);
     if (connection.ok()) {
+      Logins().OnAccepted(login);
       return OpenedSession{*std::move(connection), i};
     }
     // The process is stopping: no other host is tried.
@@ -127,6 +150,9 @@ absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
     if (status.ok() || HasCode(status, ErrorCode::kPostgresUnreachable)) {
       status = connection.status();
     }
+  }
+  if (HasCode(status, ErrorCode::kPostgresLogin)) {
+    Logins().OnRefused(login, status, SteadyClock::now());
   }
   return status;
 }

@@ -35,6 +35,9 @@ struct OpenedSession {
 // target_session_attrs is not set, is a primary. Each host gets an equal share of the timeout, but
 // at most source.connect_timeout.
 //
+// After a refused login (WR-2002) the same login is not tried again for a second, then for two, up
+// to 30 seconds, by no connection of the process: the error is repeated instead.
+//
 // Runs source.password_command first. Errors: WR-1003, WR-1005 and WR-2016 of the parameters,
 // WR-2015 of the command, errors of connecting, WR-2010 (InRecovery) if only standbys answer,
 // WR-2013 (SessionSetting) if a setting does not have the requested value.

@@ -1,6 +1,7 @@
 #include "postgres/slot_error.h"
 
 #include "postgres/catalog_queries.h"
+#include "stream/slot_loss.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -21,7 +22,7 @@ absl::Status WithCauseAtSlot(PgConnection& connection, std::string_view slot,
     return Error(ErrorCode::kSlotMissing, MessageOf(error));
   }
   if (*found && (*found)->lost()) {
-    return Error(ErrorCode::kSlotLost, MessageOf(error));
+    return SlotLostError(**found, MessageOf(error));
   }
   const auto wal_level = ReadSetting(connection, "wal_level", timeout);
   if (wal_level.ok() && *wal_level != "logical") {

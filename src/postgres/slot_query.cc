@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "postgres/catalog_queries.h"
+#include "postgres/standby_slots.h"
 #include "slot/wal_retention_limit.h"
 #include "walrelay/error.h"
 
@@ -30,8 +31,16 @@ constexpr std::string_view kServerColumns = R"(,
        CASE WHEN pg_catalog.pg_is_in_recovery() THEN NULL
             ELSE pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn())
        END AS wal_file,
+       CASE WHEN pg_catalog.pg_is_in_recovery() THEN NULL
+            ELSE pg_catalog.pg_current_wal_flush_lsn() END AS flush_lsn,
+       a.wait_event_type AS reader_wait_type, a.wait_event AS reader_wait_event,
+       (SELECT g.setting FROM pg_catalog.pg_settings g
+        WHERE g.name OPERATOR(pg_catalog.=) 'idle_replication_slot_timeout') AS idle_seconds,
        (SELECT g.setting FROM pg_catalog.pg_settings g
         WHERE g.name OPERATOR(pg_catalog.=) 'max_slot_wal_keep_size') AS wal_keep_mb)";
+// Every role sees what the processes of its own role wait for.
+constexpr std::string_view kReaderJoin =
+    " LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) s.active_pid";
 constexpr std::string_view kSpillColumns = ", t.spill_txns, t.spill_bytes, t.total_bytes";
 constexpr std::string_view kSpillJoin =
     " LEFT JOIN pg_catalog.pg_stat_replication_slots t"
@@ -91,6 +100,21 @@ std::optional<XidReading> XidsOf(const PgResult& row, WallTime taken) {
                     .timeline = TimelineOfWalFile(row.Text(0, "wal_file"))};
 }
 
+// nullopt without a reader.
+std::optional<ReaderActivity> ActivityOf(const PgResult& row) {
+  if (!row.Bool(0, "active")) {
+    return std::nullopt;
+  }
+  return ReaderActivity{.wait_type = std::string(row.Text(0, "reader_wait_type")),
+                        .wait_event = std::string(row.Text(0, "reader_wait_event"))};
+}
+
+// nullopt: before version 18, or off.
+std::optional<Micros> IdleTimeoutOf(const PgResult& row) {
+  const int64_t seconds = row.Int(0, "idle_seconds");
+  return seconds > 0 ? std::optional<Micros>(std::chrono::seconds(seconds)) : std::nullopt;
+}
+
 SlotSample SampleOf(const PgResult& row) {
   const WallTime taken(row.Seconds(0, "taken").value_or(Micros(0)));
   return {.taken = taken,
@@ -99,7 +123,10 @@ SlotSample SampleOf(const PgResult& row) {
           .wal_end = row.Position(0, "wal_lsn"),
           .max_retained_bytes = KeptBytes(row.Int(0, "wal_keep_mb")),
           .spill = SpillOf(row),
-          .xids = XidsOf(row, taken)};
+          .xids = XidsOf(row, taken),
+          .flushed = row.Position(0, "flush_lsn"),
+          .activity = ActivityOf(row),
+          .idle_timeout = IdleTimeoutOf(row)};
 }
 
 absl::StatusOr<std::optional<OldestTransaction>> ReadHolder(PgConnection& connection,
@@ -118,14 +145,36 @@ absl::StatusOr<std::optional<OldestTransaction>> ReadHolder(PgConnection& connec
 
 }  // namespace
 
+absl::StatusOr<std::vector<AwaitedStandby>> ReadAwaitedStandbys(PgConnection& connection,
+                                                                Lsn position, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const std::string setting,
+                      ReadSetting(connection, "synchronized_standby_slots", timeout));
+  if (setting.empty()) {
+    return std::vector<AwaitedStandby>();
+  }
+  WR_ASSIGN_OR_RETURN(
+      const PgResult rows,
+      connection.Query("SELECT s.* FROM pg_catalog.pg_replication_slots s", timeout));
+  std::vector<StandbySlot> slots;
+  for (int i = 0; i < rows.rows(); ++i) {
+    slots.push_back({.name = std::string(rows.Text(i, "slot_name")),
+                     .logical = rows.Text(i, "slot_type") == "logical",
+                     .active = rows.Bool(i, "active"),
+                     .invalidated = rows.Get(i, "invalidation_reason").has_value() ||
+                                    rows.Text(i, "wal_status") == "lost",
+                     .restart_lsn = rows.Position(i, "restart_lsn")});
+  }
+  return AwaitedStandbys(setting, slots, position);
+}
+
 absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const SourceConfig& source,
                                           Micros timeout) {
   const int version = connection.server_version_num();
   const bool counts = version >= kStatisticsVersion;
   const std::string columns = fmt::format("{}{}", kServerColumns, counts ? kSpillColumns : "");
-  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(SlotQuery(source.slot, version, columns,
-                                                                     counts ? kSpillJoin : ""),
-                                                           timeout));
+  const std::string joins = fmt::format("{}{}", kReaderJoin, counts ? kSpillJoin : "");
+  WR_ASSIGN_OR_RETURN(const PgResult row,
+                      connection.Query(SlotQuery(source.slot, version, columns, joins), timeout));
   if (row.rows() == 0) {
     return SlotSample();
   }
@@ -133,6 +182,9 @@ absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const Source
   sample.budget = WalRetentionLimitOf(source);
   if (sample.row.restart_lsn.valid() && sample.held_bytes() > kWorthAsking) {
     WR_ASSIGN_OR_RETURN(sample.held_by, ReadHolder(connection, timeout));
+  }
+  if (sample.activity && sample.activity->wait_event == "WaitForStandbyConfirmation") {
+    WR_ASSIGN_OR_RETURN(sample.standbys, ReadAwaitedStandbys(connection, sample.flushed, timeout));
   }
   return sample;
 }

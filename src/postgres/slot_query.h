@@ -5,12 +5,19 @@
 // each supported server version (Postgres 13 to 18).
 #pragma once
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
 #include "walrelay/config.h"
 #include "walrelay/slot_sample.h"
 
 namespace walrelay {
+
+// The slots of synchronized_standby_slots that a walsender waits for before it sends WAL up to
+// `position`. Empty before Postgres 17.
+absl::StatusOr<std::vector<AwaitedStandby>> ReadAwaitedStandbys(PgConnection& connection,
+                                                                Lsn position, Micros timeout);
 
 // Sets the fields that one query provides, and the configured limit; the other fields keep their
 // defaults. `exists` is false if there is no such slot.

@@ -143,6 +143,9 @@ void SlotSampler::Classify(SlotSample& sample) {
       sample.time_to_loss = forecast_.TimeToLoss(*reserve);
     }
   }
+  sample.silence =
+      stream_.Add(clock_.Now(), sample,
+                  callbacks_.received ? callbacks_.received(sample.row.active_pid) : Lsn());
   sample.risk = risk_.Classify(sample);
   // One line per change, and not per sample.
   if (sample.risk == told_) {
@@ -162,7 +165,8 @@ void SlotSampler::Classify(SlotSample& sample) {
 void SlotSampler::SetSlotGauges(const SlotSample& sample) {
   const auto seconds = [](Micros time) { return std::chrono::duration<double>(time).count(); };
   metrics_.slot_lag_bytes->Set(static_cast<double>(sample.lag_bytes()));
-  metrics_.slot_lag_seconds->Set(seconds(sample.lag_age));
+  SetOrClear(metrics_.slot_lag_seconds,
+             sample.lag_age ? std::optional(seconds(*sample.lag_age)) : std::nullopt);
   metrics_.slot_retained_wal_bytes->Set(static_cast<double>(sample.retained_bytes()));
   metrics_.slot_max_retained_wal_bytes->Set(static_cast<double>(sample.max_retained_bytes));
   SetOrClear(metrics_.slot_safe_wal_bytes,
@@ -182,6 +186,7 @@ void SlotSampler::SetSlotGauges(const SlotSample& sample) {
     metrics_.slot_wal_status.SetOnly(sample.row.wal_status);
   }
   metrics_.slot_risk.SetOnly(NameOf(sample.risk));
+  SetSilenceGauge(sample.silence);
   metrics_.slot_active->Set(sample.row.active ? 1 : 0);
   metrics_.slot_confirmed_lsn->Set(static_cast<double>(sample.row.confirmed_flush_lsn.value()));
   metrics_.slot_restart_lsn->Set(static_cast<double>(sample.row.restart_lsn.value()));
@@ -189,6 +194,19 @@ void SlotSampler::SetSlotGauges(const SlotSample& sample) {
   metrics_.slot_sampled_timestamp->Set(seconds(clock_.WallNow().time_since_epoch()));
   if (sample.spill) {
     CountSpill(*sample.spill);
+  }
+}
+
+// The series of a cause exists only while it lasts.
+void SlotSampler::SetSilenceGauge(const std::optional<StreamSilence>& silence) {
+  for (const SilenceCause cause :
+       {SilenceCause::kDecoding, SilenceCause::kStandby, SilenceCause::kUnexplained}) {
+    if (silence && silence->cause == cause) {
+      metrics_.replication_silent_seconds[NameOf(cause)].Set(
+          std::chrono::duration<double>(silence->lasted).count());
+    } else {
+      metrics_.replication_silent_seconds.Remove(NameOf(cause));
+    }
   }
 }
 
@@ -204,6 +222,7 @@ void SlotSampler::CountSpill(const SpillCounters& now) {
 
 // Without a slot the lag is absent, not zero.
 void SlotSampler::ClearSlotGauges() {
+  SetSilenceGauge(std::nullopt);
   for (auto* gauge :
        {&metrics_.slot_lag_bytes, &metrics_.slot_lag_seconds, &metrics_.slot_retained_wal_bytes,
         &metrics_.slot_safe_wal_bytes, &metrics_.slot_seconds_to_loss, &metrics_.catch_up_seconds,

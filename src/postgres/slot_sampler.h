@@ -27,6 +27,7 @@
 #include "slot/lsn_age_estimator.h"
 #include "slot/slot_forecast.h"
 #include "slot/slot_risk_classifier.h"
+#include "slot/stream_watch.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/publication_identity.h"
@@ -50,6 +51,9 @@ class SlotSampler {
     // Xids with the publication that was read after them, and when reading them began. Not called
     // for a standby. May be empty.
     std::function<void(const XidReading&, MonoTime)> xids_read;
+    // How far the stream of the server process `reader` has been received; 0/0 if it does not
+    // stream to this process. May be empty.
+    std::function<Lsn(int reader)> received;
     TableCounter::Callbacks tables;
     // A sample failed, or was incomplete. May be empty.
     std::function<void(const absl::Status&)> look_failed;
@@ -75,6 +79,7 @@ class SlotSampler {
   // change of the risk.
   void Classify(SlotSample& sample);
   void SetSlotGauges(const SlotSample& sample);
+  void SetSilenceGauge(const std::optional<StreamSilence>& silence);
   // The server's counters are those of the slot, so they continue from an unknown value: only
   // increases since the first sample are added.
   void CountSpill(const SpillCounters& now);
@@ -107,6 +112,7 @@ class SlotSampler {
   LsnAgeEstimator lsn_age_;
   SlotForecast forecast_;
   SlotRiskClassifier risk_;
+  StreamWatch stream_;
   // The risk that was logged last.
   SlotRisk told_ = SlotRisk::kNone;
   std::optional<SpillCounters> spill_;  // in the last sample

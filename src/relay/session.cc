@@ -88,6 +88,7 @@ Session::Session(const Parts& parts, const ServerInfo& server, Lsn position)
       window_(parts.config.pipeline),
       pacer_(server.by_network, parts.config.pipeline.linger),
       started_at_(position),
+      backend_pid_(server.backend_pid),
       last_turn_(parts.clock.Now()),
       read_at_(last_turn_),
       claimed_(parts.recorder.claimed()) {

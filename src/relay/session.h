@@ -97,6 +97,11 @@ class Session {
   }
   // The earliest time of the next read.
   MonoTime next_read() const { return read_at_; }
+  // The server process that sends the stream.
+  int backend_pid() const { return backend_pid_; }
+  // When a message of the stream other than a keepalive was handled last; the epoch before the
+  // first.
+  MonoTime last_handled() const { return last_handled_; }
   // Since when no message could be handled, for any reason (window, topic, error).
   std::optional<MonoTime> stalled_since() const { return stalled_since_; }
   // The same as text for operators; "" while handling is not held up. The text is static.
@@ -174,6 +179,7 @@ class Session {
   Pacer pacer_;
   std::optional<VisibilityGate> gate_;
   Lsn started_at_;  // the position of the stream
+  int backend_pid_;
   MonoTime last_turn_;
   MonoTime last_handled_;
   Micros last_lag_{0};  // of the message handled at last_handled_

@@ -197,7 +197,7 @@ absl::Status SlotConnector::DropSlotAtLimit(const SourceInfo& info) {
   if (!slot || !MustDropSlot(parts_.config.source, info.server, *slot)) {
     return absl::OkStatus();
   }
-  WR_CHECK(!slot->active && !slot->temporary && !slot->synced && !slot->lost(),
+  WR_CHECK(!slot->active && !slot->temporary && !slot->lost(),
            "only an unused slot that retains WAL is dropped");
   const absl::Status dropped =
       SlotDropped(parts_.config.source, info.server, *slot, parts_.state.oldest_unpublished);

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "slot/stream_watch.h"
 #include "status/gap_words.h"
 #include "walrelay/error.h"
 
@@ -26,6 +27,9 @@ constexpr Micros kPointInterval = seconds(10);
 // Different thresholds, so that the state does not flap.
 constexpr Micros kBehind = seconds(2);
 constexpr Micros kCaughtUp = milliseconds(500);
+
+// Decoding that takes longer is shown: what was committed behind it waits.
+constexpr Micros kLongDecoding = seconds(10);
 
 // Whether an operator must act before events flow again.
 bool NeedsOperator(const absl::Status& error) {
@@ -141,9 +145,54 @@ RelayStatus StatusReporter::DescribeStream(MonoTime now, const Session& session)
   if (const absl::Status stall = StallStatus(now, session); !stall.ok()) {
     return {RelayState::kDegraded, stall, ""};
   }
+  if (const auto silence = Silence(now, session); silence && !silence->error.ok()) {
+    return {RelayState::kDegraded, silence->error, ""};
+  } else if (silence && silence->lasts > kLongDecoding) {
+    return {RelayState::kCatchingUp, absl::OkStatus(), ""};
+  }
   const bool was_behind = published_state_ == RelayState::kCatchingUp;
   const bool behind = session.lag() > (was_behind ? kCaughtUp : kBehind);
   return {behind ? RelayState::kCatchingUp : RelayState::kStreaming, absl::OkStatus(), ""};
+}
+
+// The sampler sees what the server's process does, and how far it could have sent. What it saw is
+// outdated once anything was received: then the stream is not silent. While this process does not
+// read, the server has to wait.
+std::optional<StatusReporter::Silent> StatusReporter::Silence(MonoTime now,
+                                                              const Session& session) const {
+  const auto slot = parts_.board.slot();
+  const SamplerStatus sampler = parts_.board.sampler();
+  const WallTime wall = parts_.clock.WallNow();
+  if (!slot || !slot->silence || !sampler.IsCurrent(sampler.slot, wall) ||
+      slot->row.active_pid != session.backend_pid() || session.stalled_since() ||
+      slot->silence->received != parts_.tracker.received() ||
+      now - session.last_handled() < slot->silence->lasted) {
+    return std::nullopt;
+  }
+  return Silent{.error = SilenceStatus(*slot),
+                .lasts = slot->silence->lasted + std::max(wall - *sampler.slot, Micros(0)),
+                .rows_may_wait = RowsMayWait()};
+}
+
+// A count of all outbox tables that finds no unpublished row proves that none waits.
+bool StatusReporter::RowsMayWait() const {
+  const std::vector<TableReading> tables = parts_.board.tables();
+  return tables.empty() || std::any_of(tables.begin(), tables.end(), [](const TableReading& table) {
+           return !table.unpublished || table.unpublished->rows > 0;
+         });
+}
+
+// Since when nothing is read although events may wait; nullopt while the stream is up to date. A
+// server that decodes a large transaction of other tables delays events only if there are some.
+std::optional<WallTime> StatusReporter::SilentSince(MonoTime now, const Session* session) const {
+  if (session == nullptr) {
+    return std::nullopt;
+  }
+  const auto silence = Silence(now, *session);
+  return silence && (!silence->error.ok() ||
+                     (silence->rows_may_wait && silence->lasts > kLongDecoding))
+             ? std::optional(parts_.clock.WallNow() - silence->lasts)
+             : std::nullopt;
 }
 
 // The cause of a stall longer than kStallNotice, in Kafka, the log or Postgres; OK without one.
@@ -305,7 +354,7 @@ Micros StatusReporter::TimeCutOff(MonoTime now) const {
   const auto look = parts_.board.sampler().slot;
   if (slot && slot->exists && look && slot->lag_bytes() > 0) {
     const WallTime wall = parts_.clock.WallNow();
-    time = std::max(time, slot->lag_age + (wall - *look));
+    time = std::max(time, slot->lag_age.value_or(Micros(0)) + (wall - *look));
     if (!slot->row.active && slot->row.inactive_since) {
       time = std::max(time, wall - *slot->row.inactive_since);
     }
@@ -324,11 +373,12 @@ RelayFigures StatusReporter::Figures(MonoTime now, const Session* session) const
           .bytes_in_flight = parts_.tracker.bytes_in_flight(),
           .transactions_in_flight = parts_.tracker.transactions_in_flight(),
           .oldest_commit = OldestUnpublished(session),
-          .cut_off_since =
-              cut_off ? std::optional(parts_.clock.WallNow() - TimeCutOff(now)) : std::nullopt,
+          .cut_off_since = cut_off ? std::optional(parts_.clock.WallNow() - TimeCutOff(now))
+                                   : SilentSince(now, session),
           .last_acknowledged = last_published_,
           .received = parts_.tracker.received(),
-          .frontier = parts_.tracker.frontier()};
+          .frontier = parts_.tracker.frontier(),
+          .backend_pid = session != nullptr ? session->backend_pid() : 0};
 }
 
 // What was recorded on another timeline, or before a gap was accepted, is not comparable: then
@@ -420,8 +470,11 @@ void StatusReporter::UpdateGauges(MonoTime now, RelayState state, const Session*
   const auto oldest = OldestUnpublished(session);
   // Also in a process that has never streamed: a restart during an outage must not silence the
   // alerts.
-  const double cut_off =
-      parts_.state.phase == RunState::Phase::kDisconnected ? seconds_of(TimeCutOff(now)) : 0;
+  const auto silent = SilentSince(now, session);
+  const double cut_off = parts_.state.phase == RunState::Phase::kDisconnected
+                             ? seconds_of(TimeCutOff(now))
+                         : silent ? seconds_of(wall - *silent)
+                                  : 0;
   metrics.oldest_unpublished_age_seconds->Set(
       std::max(oldest ? seconds_of(wall - *oldest) : 0, cut_off));
   if (!parts_.state.has_streamed) {

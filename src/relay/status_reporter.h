@@ -99,6 +99,16 @@ class StatusReporter {
   std::optional<ProgressStatus> DescribeProgress() const;
   // nullopt with at-least-once delivery.
   std::optional<TransactionStatus> DescribeTransactions(MonoTime now) const;
+  // A stream that sends nothing although WAL waits to be sent.
+  struct Silent {
+    absl::Status error;  // WR-2112, WR-2113; OK while Postgres decodes, and at first
+    Micros lasts{0};
+    bool rows_may_wait = true;
+  };
+  // nullopt while the stream is up to date, and while this process holds it up.
+  std::optional<Silent> Silence(MonoTime now, const Session& session) const;
+  bool RowsMayWait() const;
+  std::optional<WallTime> SilentSince(MonoTime now, const Session* session) const;
   // Of a relay that cannot read: a lower bound of the age of what it has not seen.
   Micros TimeCutOff(MonoTime now) const;
   // Adds a point to the chart every ten seconds, from the events since the last one.

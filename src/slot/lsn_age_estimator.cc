@@ -47,16 +47,22 @@ void LsnAgeEstimator::Thin(MonoTime now) {
 
 // The age of the last sample that had not passed the position. The WAL passed it after that, so the
 // true age is at most one interval less.
-Micros LsnAgeEstimator::Age(MonoTime now, Lsn position) const {
+std::optional<Micros> LsnAgeEstimator::Age(MonoTime now, Lsn position) const {
   WR_CHECK(samples_.empty() || now >= samples_.back().last, "samples are in the order of time");
-  if (samples_.empty() || position >= samples_.back().wal_end) {
+  if (samples_.empty()) {
+    return std::nullopt;
+  }
+  if (position >= samples_.back().wal_end) {
     return Micros(0);
   }
   // The first sample with the end of the WAL beyond the position.
   const auto beyond =
       std::upper_bound(samples_.begin(), samples_.end(), position,
                        [](Lsn p, const Entry& sample) { return p < sample.wal_end; });
-  return now - (beyond == samples_.begin() ? beyond->first : (beyond - 1)->last);
+  if (beyond != samples_.begin()) {
+    return now - (beyond - 1)->last;
+  }
+  return now > beyond->first ? std::optional(now - beyond->first) : std::nullopt;
 }
 
 }  // namespace walrelay

@@ -8,6 +8,7 @@
 // Pure; not thread-safe.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "walrelay/clock.h"
@@ -23,9 +24,10 @@ class LsnAgeEstimator {
   void AddSample(MonoTime now, Lsn wal_end);
 
   // How long ago the WAL ended at `position`; 0 if it still does. If that was before the first
-  // sample: the time since the first sample, which is a lower bound. 0 without a sample. REQUIRES:
-  // `now` is not before the last sample's.
-  Micros Age(MonoTime now, Lsn position) const;
+  // sample: the time since the first sample, which is a lower bound. nullopt if it is unknown:
+  // without a sample, and if the only one is beyond the position. REQUIRES: `now` is not before the
+  // last sample's.
+  std::optional<Micros> Age(MonoTime now, Lsn position) const;
 
  private:
   // Consecutive samples with the same end of the WAL.

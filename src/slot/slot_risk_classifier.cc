@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "stream/slot_loss.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -26,6 +27,8 @@ constexpr Step kSteps[] = {{SlotRisk::kCritical, 0.95, minutes(10)},
 // Hysteresis: a level is left only when the value is this much better.
 constexpr double kSlackUsed = 0.05;
 constexpr int kSlackLeft = 2;
+// A relay that reconnects or is replaced.
+constexpr Micros kShortAbsence = std::chrono::seconds(30);
 
 // Of the WAL that the slot may retain before the first limit; 0 without a limit.
 double UsedShare(const SlotSample& sample) {
@@ -35,6 +38,31 @@ double UsedShare(const SlotSample& sample) {
   const auto retained = static_cast<double>(sample.retained_bytes());
   const auto reserve = static_cast<double>(std::max<int64_t>(*sample.reserve_bytes(), 0));
   return retained + reserve > 0 ? retained / (retained + reserve) : 1;
+}
+
+// Of idle_replication_slot_timeout; 0 while the slot is read, and during a short reconnection.
+double IdleShare(const SlotSample& sample) {
+  if (!sample.idle_until()) {
+    return 0;
+  }
+  const Micros idle = sample.taken - *sample.row.inactive_since;
+  return idle < kShortAbsence ? 0
+                              : std::chrono::duration<double>(idle) /
+                                    std::chrono::duration<double>(*sample.idle_timeout);
+}
+
+// nullopt: no end is foreseeable.
+std::optional<Micros> IdleTimeLeft(const SlotSample& sample) {
+  return IdleShare(sample) > 0
+             ? std::optional(std::max(*sample.idle_until() - sample.taken, Micros(0)))
+             : std::nullopt;
+}
+
+// Whether the slot is lost for its idle time before it is lost for its WAL.
+bool IdleComesFirst(const SlotSample& sample) {
+  const auto left = IdleTimeLeft(sample);
+  return left && (!sample.time_to_loss || *left < *sample.time_to_loss) &&
+         IdleShare(sample) > UsedShare(sample);
 }
 
 }  // namespace
@@ -67,14 +95,15 @@ SlotRisk SlotRiskClassifier::Classify(const SlotSample& sample) {
   if (sample.row.wal_status == "unreserved") {
     return risk_ = SlotRisk::kCritical;
   }
-  const double used = UsedShare(sample);
+  const double used = std::max(UsedShare(sample), IdleShare(sample));
+  const std::optional<Micros> left =
+      IdleComesFirst(sample) ? IdleTimeLeft(sample) : sample.time_to_loss;
   // From the highest level down. A level that is held keeps its lower thresholds, and so do those
   // below it.
   for (const Step& step : kSteps) {
     const bool stays = risk_ >= step.risk;
     const bool by_share = used >= step.used - (stays ? kSlackUsed : 0);
-    const bool by_time =
-        sample.time_to_loss && *sample.time_to_loss < step.left * (stays ? kSlackLeft : 1);
+    const bool by_time = left && *left < step.left * (stays ? kSlackLeft : 1);
     if (by_share || by_time) {
       return risk_ = step.risk;
     }
@@ -88,10 +117,17 @@ absl::Status RiskStatus(const SlotSample& sample) {
     return absl::OkStatus();
   }
   if (sample.risk == SlotRisk::kLost) {
-    return Error(ErrorCode::kSlotLost,
-                 sample.row.invalidation_reason.empty()
-                     ? fmt::format("wal_status is {}", sample.row.wal_status)
-                     : fmt::format("invalidation_reason is {}", sample.row.invalidation_reason));
+    return SlotLostError(
+        sample.row, sample.row.invalidation_reason.empty()
+                        ? fmt::format("wal_status is {}", sample.row.wal_status)
+                        : fmt::format("invalidation_reason is {}", sample.row.invalidation_reason));
+  }
+  if (IdleComesFirst(sample)) {
+    return Error(ErrorCode::kSlotIdle,
+                 fmt::format("no process has read the slot since {}; idle_replication_slot_timeout "
+                             "is {}: the first checkpoint after {} invalidates it",
+                             Rfc3339(*sample.row.inactive_since),
+                             FormatDuration(*sample.idle_timeout), Rfc3339(*sample.idle_until())));
   }
   std::string text = fmt::format("{} of WAL retained", HumanBytes(sample.retained_bytes()));
   if (const auto reserve = sample.reserve_bytes()) {

@@ -26,13 +26,14 @@ std::optional<WalRetentionLimit> WalRetentionLimitOf(const SourceConfig& source)
 }
 
 // On a standby a synchronized slot belongs to the primary, and a temporary slot ends with its
-// session: neither is the relay's to drop.
+// session: neither is the relay's to drop. After a promotion the slot is still marked as
+// synchronized, and belongs to the relay.
 bool MustDropSlot(const SourceConfig& source, const ServerInfo& server, const SlotInfo& slot) {
   const auto budget = WalRetentionLimitOf(source);
   if (!budget || !budget->drop_slot) {
     return false;
   }
-  const bool in_use = slot.active || slot.temporary || slot.synced || server.in_recovery;
+  const bool in_use = slot.active || slot.temporary || server.in_recovery;
   // An invalidated slot retains nothing any more, and still shows its confirmed position.
   const bool retains = slot.restart_lsn.valid() && !slot.lost();
   WR_CHECK(budget->bytes > 0, "a limit is positive");

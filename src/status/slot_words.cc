@@ -111,6 +111,10 @@ std::string LossWords(const SlotSample& slot) {
   return "Postgres has invalidated the slot: changes it had not sent are no longer in the WAL.";
 }
 
+std::string LagAgeWords(const SlotSample& slot) {
+  return slot.lag_age ? FormatDuration(*slot.lag_age) : "age unknown";
+}
+
 // From what is known about every slot to what concerns few: an invalidated slot has no limit and no
 // forecast any more.
 std::vector<std::string> SlotWords(const SlotSample& slot) {
@@ -123,6 +127,12 @@ std::vector<std::string> SlotWords(const SlotSample& slot) {
   std::vector<std::string> words = {
       fmt::format("Postgres retains {} of WAL for the slot.", HumanBytes(slot.retained_bytes())),
       LimitWords(slot)};
+  if (const auto end = slot.idle_until()) {
+    words.push_back(fmt::format(
+        "No process reads it: idle_replication_slot_timeout ({}) lets Postgres invalidate "
+        "it from {} on.",
+        FormatDuration(*slot.idle_timeout), Rfc3339(*end)));
+  }
   if (slot.held_by) {
     words.push_back(HolderWords(slot));
   }

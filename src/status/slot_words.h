@@ -14,6 +14,9 @@ namespace walrelay {
 // At least one sentence, also for a slot that does not exist.
 std::vector<std::string> SlotWords(const SlotSample& slot);
 
+// How long WAL has been unconfirmed, or that this is unknown.
+std::string LagAgeWords(const SlotSample& slot);
+
 // Of an invalidated slot: what was lost, and the server's reason if it is known.
 std::string LossWords(const SlotSample& slot);
 

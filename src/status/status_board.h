@@ -55,12 +55,14 @@ struct RelayFigures {
   uint64_t bytes_in_flight = 0;
   uint64_t transactions_in_flight = 0;
   std::optional<WallTime> oldest_commit;  // of the transactions read and not yet acknowledged
-  // Since when nothing can be read: transactions committed after that are unpublished and unknown.
-  // Absent while streaming, and for a standby.
+  // Since when nothing can be read, or Postgres sends nothing although WAL waits: transactions
+  // committed after that are unpublished and unknown. Absent while the stream is up to date, and
+  // for a standby.
   std::optional<WallTime> cut_off_since;
   std::optional<WallTime> last_acknowledged;
   Lsn received;
   Lsn frontier;
+  int backend_pid = 0;  // the server process that streams to this relay; 0: none does
 };
 
 // The progress record, as this process read or wrote it last (pipeline.progress).
@@ -212,6 +214,10 @@ class StatusBoard {
   void SetTables(std::vector<TableReading> tables) {
     const std::lock_guard lock(mutex_);
     shown_.tables = std::move(tables);
+  }
+  std::vector<TableReading> tables() const {
+    const std::lock_guard lock(mutex_);
+    return shown_.tables;
   }
   void SetPruning(std::optional<PruneStatus> pruning) {
     const std::lock_guard lock(mutex_);

@@ -144,10 +144,11 @@ void StatusNotifier::NotifyProgress(const ReportedPipeline& pipeline) {
   if (slot->time_until_caught_up) {
     text += fmt::format(", about {} left", FormatDuration(*slot->time_until_caught_up));
   }
-  LogProgress("catching_up", text,
-              {{"lag_bytes", slot->lag_bytes()},
-               {"lag_seconds", std::chrono::duration<double>(slot->lag_age).count()},
-               {"acknowledged", pipeline.board->Read().figures.acknowledged}});
+  LogProgress(
+      "catching_up", text,
+      {{"lag_bytes", slot->lag_bytes()},
+       {"lag_seconds", std::chrono::duration<double>(slot->lag_age.value_or(Micros(0))).count()},
+       {"acknowledged", pipeline.board->Read().figures.acknowledged}});
 }
 
 // With all figures: it is requested when a page cannot be opened.

@@ -156,8 +156,8 @@ std::string SlotFacts(const SlotSample& slot) {
   const auto fact = [](std::string_view name, std::string_view value) {
     return fmt::format("<span>{} <b>{}</b></span>", name, Html(value));
   };
-  std::string out = fact(
-      "lag", fmt::format("{}, {}", HumanBytes(slot.lag_bytes()), FormatDuration(slot.lag_age)));
+  std::string out =
+      fact("lag", fmt::format("{}, {}", HumanBytes(slot.lag_bytes()), LagAgeWords(slot)));
   out += fact("confirmed", slot.row.confirmed_flush_lsn.ToString());
   out += fact("WAL end", slot.wal_end.ToString());
   if (!slot.row.wal_status.empty()) {

@@ -18,6 +18,11 @@ const SlotSample* SlotOf(const StatusReport& report) {
   return slot && slot->exists ? &*slot : nullptr;
 }
 
+// The stream exists, but Postgres sends nothing.
+bool IsSilence(const absl::Status& error) {
+  return HasCode(error, ErrorCode::kStandbyAwaited) || HasCode(error, ErrorCode::kStreamSilent);
+}
+
 // What the slot shows about a relay on another host, or none.
 std::string WithoutRelay(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
@@ -43,6 +48,10 @@ std::string CatchingUp(const StatusReport& report) {
   }
   std::string text =
       fmt::format("Publishing a backlog of {} of WAL.", HumanBytes(slot->lag_bytes()));
+  if (slot->silence && slot->silence->cause == SilenceCause::kDecoding) {
+    text += fmt::format(" Postgres has decoded WAL for {} without sending an event.",
+                        FormatDuration(slot->silence->lasted));
+  }
   if (slot->time_until_caught_up) {
     text += fmt::format(" Caught up in about {}.", FormatDuration(*slot->time_until_caught_up));
   }
@@ -98,7 +107,7 @@ std::string_view HeadlineOf(const StatusReport& report) {
     case RelayState::kStreaming:
       return "Events flow";
     case RelayState::kDegraded:
-      return "Interrupted";
+      return IsSilence(report.snapshot.relay.error) ? "Events wait in Postgres" : "Interrupted";
     case RelayState::kBlocked:
       return report.snapshot.relay.gap ? "Events may be missing" : "Blocked";
     case RelayState::kDraining:
@@ -126,6 +135,12 @@ std::string StateWords(const StatusReport& report) {
     case RelayState::kStreaming:
       return Streaming(report);
     case RelayState::kDegraded:
+      if (IsSilence(report.snapshot.relay.error)) {
+        return fmt::format(
+            "{}: {}. No event is lost; publishing continues when Postgres sends again.",
+            Describe(CodeOf(report.snapshot.relay.error)).title,
+            MessageOf(report.snapshot.relay.error));
+      }
       return SlotOf(report) != nullptr || report.snapshot.relay.figures.received.valid()
                  ? "Postgres retains the events, none is lost; walrelay retries automatically."
                  : "walrelay retries automatically. It has not seen the slot since it started, so "

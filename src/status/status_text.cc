@@ -68,8 +68,7 @@ void RelayLines(const StatusReport& report, std::string& out) {
 
 void SlotLines(const SlotSample& slot, std::string& out) {
   if (slot.exists) {
-    Line(out, "lag",
-         fmt::format("{}, {} of WAL", FormatDuration(slot.lag_age), HumanBytes(slot.lag_bytes())));
+    Line(out, "lag", fmt::format("{}, {} of WAL", LagAgeWords(slot), HumanBytes(slot.lag_bytes())));
   }
   // Only the first line has the label; the others are indented under it.
   std::string_view label = "slot";

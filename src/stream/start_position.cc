@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "stream/publication_change.h"
+#include "stream/slot_loss.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -70,8 +71,8 @@ absl::Status CheckSlot(const SourceInfo& info, const std::optional<ResumeState>&
   const SlotInfo& slot = *info.slot;
   WR_RETURN_IF_ERROR(CheckSlotKind(slot, info.server));
   if (slot.lost()) {
-    return Error(
-        ErrorCode::kSlotLost,
+    return SlotLostError(
+        slot,
         fmt::format("confirmed up to {}; reason: {}", slot.confirmed_flush_lsn.ToString(),
                     slot.invalidation_reason.empty() ? "wal_removed" : slot.invalidation_reason));
   }

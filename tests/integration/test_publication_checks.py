@@ -96,6 +96,17 @@ class RoleTest(IntegrationTest):
     def test_role_without_replication_is_refused(self) -> None:
         self.expect_exit(77, "WR-2007", self.start_as("LOGIN"))
 
+    def test_role_without_connect_is_told_so(self) -> None:
+        options = self.start_as("LOGIN REPLICATION")
+        self.sql(f"REVOKE CONNECT ON DATABASE {self.name} FROM public")
+        message = self.expect_exit(77, "WR-2026", options)
+        self.assertIn("CONNECT", message)
+        self.sql(f"GRANT CONNECT ON DATABASE {self.name} TO {self.name}_user")
+        self.addCleanup(self.sql, f"REVOKE CONNECT ON DATABASE {self.name} FROM {self.name}_user")
+        self.start_relay(options)
+        self.outbox.insert(1)
+        self.expect_published(1)
+
     def test_role_needs_nothing_but_replication(self) -> None:
         options = self.start_as("LOGIN REPLICATION")
         self.sql("REVOKE ALL ON SCHEMA public FROM public; REVOKE ALL ON outbox FROM public")
@@ -110,6 +121,23 @@ class RoleTest(IntegrationTest):
 
     def test_missing_database_is_refused(self) -> None:
         self.expect_exit(78, "WR-2003", {"source.dsn": self.postgres.dsn("nowhere")})
+
+
+class LoginTriggerTest(IntegrationTest):
+    postgres_options = {"major": 17}
+
+    def test_error_of_a_login_trigger_is_reported_as_it_is(self) -> None:
+        self.sql("CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN "
+                 "IF current_setting('application_name') LIKE 'walrelay%' THEN "
+                 "RAISE 'not today' USING HINT = 'ask the administrator'; END IF; END $$; "
+                 "CREATE EVENT TRIGGER refuse ON login EXECUTE FUNCTION refuse()")
+        relay = self.start_relay()
+        line = relay.wait_for_log("disconnected", code="WR-2025")
+        self.assertIn("not today", line["msg"])
+        self.assertIn("ask the administrator", line["msg"])
+        self.sql("DROP EVENT TRIGGER refuse")
+        self.outbox.insert(1)
+        self.expect_published(1)
 
 
 class WalLevelTest(IntegrationTest):

@@ -2,9 +2,11 @@
 """SIGTERM: records in flight are completed and confirmed; a second signal exits immediately."""
 
 import signal
+import subprocess
 import time
 
 from walrelay_dev.patience import patient
+from walrelay_test.servers import test_folder
 from walrelay_test.testcase import NO_BROKER, IntegrationTest, main
 from walrelay_test.verified import VerifiedTest
 
@@ -85,6 +87,18 @@ class StopTest(IntegrationTest):
         self.outbox.insert(50_001)
         relay.start()
         self.expect_published(*range(1, 50_002))
+
+    def test_resolver_that_does_not_answer_does_not_delay_the_end(self) -> None:
+        """A library that is loaded before libc's resolver waits for ten minutes."""
+        source = test_folder() / "resolver.c"
+        source.write_text("#include <unistd.h>\nint getaddrinfo() { sleep(600); return 0; }\n")
+        library = source.with_suffix(".so")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+        options = {"source.dsn": "host=postgres.example dbname=x user=x", "source.allow_insecure": True,
+                   "source.connect_timeout": "60s"} | NO_BROKER
+        relay = self.start_relay(options, environment={"LD_PRELOAD": str(library)})
+        relay.wait_for_log("listening")
+        self.assertEqual(relay.stop(), 0)
 
     def test_stop_is_quick_while_kafka_is_unreachable_and_nothing_is_in_flight(self) -> None:
         relay = self.start_relay()

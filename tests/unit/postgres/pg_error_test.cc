@@ -49,7 +49,68 @@ TEST(ReadableTest, ControlCharactersAreEscaped) {
 }
 
 TEST(ReadableTest, LongMessageIsTruncated) {
-  EXPECT_LT(Readable(std::string(100'000, 'x')).size(), 600u);
+  EXPECT_LT(Readable(std::string(100'000, 'x')).size(), 1100u);
+}
+
+// --- meanings ---
+
+ErrorCode AtLogin(std::string_view sqlstate, std::string_view function,
+                  std::string_view message = "") {
+  return MeaningOf(PgPlace::kLogin,
+                   {.sqlstate = sqlstate, .function = function, .message = message});
+}
+ErrorCode InCommand(std::string_view sqlstate, std::string_view function) {
+  return MeaningOf(PgPlace::kCommand, {.sqlstate = sqlstate, .function = function, .message = ""});
+}
+
+TEST(MeaningTest, OnlyACheckOfReplicationIsAMissingReplicationRole) {
+  EXPECT_EQ(AtLogin("42501", "InitPostgres"), ErrorCode::kNoReplicationRole);
+  EXPECT_EQ(InCommand("42501", "CheckSlotPermissions"), ErrorCode::kNoReplicationRole);
+  EXPECT_EQ(InCommand("42501", "check_permissions"), ErrorCode::kNoReplicationRole);
+  EXPECT_EQ(AtLogin("42501", "CheckMyDatabase"), ErrorCode::kPermissionDenied);
+  EXPECT_EQ(AtLogin("42501", "aclcheck_error"), ErrorCode::kPermissionDenied);
+  EXPECT_EQ(InCommand("42501", "aclcheck_error"), ErrorCode::kPermissionDenied);
+  EXPECT_EQ(InCommand("42501", ""), ErrorCode::kPermissionDenied);
+}
+
+TEST(MeaningTest, UsedUpSlotsAreNotUsedUpWalsenders) {
+  EXPECT_EQ(InCommand("53400", "ReplicationSlotCreate"), ErrorCode::kNoSlotFree);
+  EXPECT_EQ(AtLogin("53300", "InitWalSenderSlot"), ErrorCode::kNoSenderFree);
+  EXPECT_EQ(InCommand("53400", "PrepareTempTablespaces"), ErrorCode::kPostgresError);
+}
+
+TEST(MeaningTest, PoolersAreRecognizedByTheMissingFunction) {
+  EXPECT_EQ(AtLogin("08P01", "", "unsupported startup parameter: options"),
+            ErrorCode::kPoolerRefused);
+  EXPECT_EQ(AtLogin("08P01", "", "unsupported startup parameter: replication"),
+            ErrorCode::kNotReplication);
+  EXPECT_EQ(AtLogin("08P01", "", "no such database: shop"), ErrorCode::kSessionRefused);
+  EXPECT_EQ(AtLogin("08P01", "ProcessStartupPacket"), ErrorCode::kSessionRefused);
+  EXPECT_EQ(InCommand("08P01", "exec_replication_command"), ErrorCode::kPostgresError);
+}
+
+// A login event trigger may raise anything.
+TEST(MeaningTest, UnknownErrorSaysWhereItAroseAndNoMore) {
+  EXPECT_EQ(AtLogin("P0001", "exec_stmt_raise"), ErrorCode::kSessionRefused);
+  EXPECT_EQ(AtLogin("25006", "PreventCommandIfReadOnly"), ErrorCode::kSessionRefused);
+  EXPECT_EQ(AtLogin("55006", ""), ErrorCode::kSessionRefused);
+  EXPECT_EQ(InCommand("P0001", "exec_stmt_raise"), ErrorCode::kPostgresError);
+  EXPECT_EQ(InCommand("3D000", ""), ErrorCode::kPostgresError);
+}
+
+TEST(MeaningTest, StreamLacksThePublicationOnlyIfItWasLookedUp) {
+  EXPECT_EQ(MeaningOf(PgPlace::kStream, {"42704", "get_publication_oid", ""}),
+            ErrorCode::kPublicationTooNew);
+  EXPECT_EQ(MeaningOf(PgPlace::kStream, {"42704", "typenameType", ""}), ErrorCode::kPostgresError);
+}
+
+TEST(FunctionTest, IsFoundInAVerboseMessage) {
+  EXPECT_EQ(FunctionIn("FATAL:  42501: permission denied for database \"shop\"\n"
+                       "DETAIL:  User does not have CONNECT privilege.\n"
+                       "LOCATION:  CheckMyDatabase, postinit.c:405\n"),
+            "CheckMyDatabase");
+  EXPECT_EQ(FunctionIn("FATAL:  08P01: unsupported startup parameter: options\n"), "");
+  EXPECT_EQ(FunctionIn("LOCATION:  f"), "f");
 }
 
 // --- results ---

@@ -205,6 +205,71 @@ TEST_F(RelayMetricsTest, BlockingRowIsTheOldestUnpublished) {
   EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 420);
 }
 
+// As the sampler reports a walsender that sends nothing beyond what was received.
+SlotSample SilentSlot(const StatusBoard& board, SilenceCause cause) {
+  SlotSample slot{.exists = true, .row = {.active = true}};
+  slot.flushed = Lsn(board.Read().figures.received.value() + 1000);
+  slot.activity = ReaderActivity();
+  slot.standbys = {{"east", "does not exist"}};
+  slot.silence = StreamSilence{.cause = cause,
+                               .lasted = std::chrono::seconds(15),
+                               .received = board.Read().figures.received,
+                               .wait_event = "event"};
+  return slot;
+}
+
+TEST_F(RelayMetricsTest, StreamThatWaitsForAStandbyIsNotUpToDate) {
+  Start();
+  Publish("order");
+  Pass(std::chrono::seconds(20));
+  EXPECT_TRUE(board_.ready());
+  SlotSample slot = SilentSlot(board_, SilenceCause::kStandby);
+  slot.row.active_pid = postgres_.info.server.backend_pid;
+  board_.SetSlot(slot, clock_.WallNow());
+  Pass(std::chrono::milliseconds(250));
+  EXPECT_EQ(board_.Read().state, RelayState::kDegraded);
+  EXPECT_EQ(ShownError(), ErrorCode::kStandbyAwaited);
+  EXPECT_FALSE(board_.ready());
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 15);
+  EXPECT_TRUE(board_.Read().figures.cut_off_since.has_value());
+  // What arrives ends it before the next sample.
+  Publish("order");
+  EXPECT_EQ(board_.Read().state, RelayState::kStreaming);
+  EXPECT_EQ(metrics_.oldest_unpublished_age_seconds->Value(), 0);
+}
+
+TEST_F(RelayMetricsTest, LongDecodingIsABacklogAndNoError) {
+  Start();
+  Publish("order");
+  Pass(std::chrono::seconds(20));
+  SlotSample slot = SilentSlot(board_, SilenceCause::kDecoding);
+  slot.row.active_pid = postgres_.info.server.backend_pid;
+  board_.SetSlot(slot, clock_.WallNow());
+  Pass(std::chrono::milliseconds(250));
+  EXPECT_EQ(board_.Read().state, RelayState::kCatchingUp);
+  EXPECT_TRUE(board_.ready());
+  EXPECT_GE(metrics_.oldest_unpublished_age_seconds->Value(), 15);
+  // No row waits: the age would be a false alarm.
+  board_.SetTables({TableReading{.name = "outbox", .unpublished = RowCount()}});
+  Pass(std::chrono::milliseconds(250));
+  EXPECT_EQ(metrics_.oldest_unpublished_age_seconds->Value(), 0);
+}
+
+TEST_F(RelayMetricsTest, SilenceOfAnotherProcessOrOfLongAgoDoesNotCount) {
+  Start();
+  Publish("order");
+  Pass(std::chrono::seconds(20));
+  SlotSample slot = SilentSlot(board_, SilenceCause::kStandby);
+  slot.row.active_pid = postgres_.info.server.backend_pid + 1;
+  board_.SetSlot(slot, clock_.WallNow());
+  Pass(std::chrono::milliseconds(250));
+  EXPECT_EQ(board_.Read().state, RelayState::kStreaming);
+  slot.row.active_pid = postgres_.info.server.backend_pid;
+  board_.SetSlot(slot, clock_.WallNow() - std::chrono::minutes(10));
+  Pass(std::chrono::milliseconds(250));
+  EXPECT_EQ(board_.Read().state, RelayState::kStreaming);
+}
+
 TEST_F(RelayMetricsTest, PageReportsProgressAndState) {
   Start();
   Publish("order");

@@ -14,13 +14,22 @@ class LsnAgeEstimatorTest : public ::testing::Test {
  protected:
   static MonoTime At(Micros time) { return MonoTime(time); }
   void AddSample(Micros time, uint64_t wal_end) { clock_.AddSample(At(time), Lsn(wal_end)); }
-  Micros Age(Micros now, uint64_t position) const { return clock_.Age(At(now), Lsn(position)); }
+  std::optional<Micros> Age(Micros now, uint64_t position) const {
+    return clock_.Age(At(now), Lsn(position));
+  }
 
   LsnAgeEstimator clock_;
 };
 
-TEST_F(LsnAgeEstimatorTest, AgeIsZeroBeforeTheFirstSample) {
-  EXPECT_EQ(Age(seconds(5), 100), Micros(0));
+TEST_F(LsnAgeEstimatorTest, AgeIsUnknownBeforeTheFirstSample) {
+  EXPECT_EQ(Age(seconds(5), 100), std::nullopt);
+}
+
+// `walrelay status` without a relay takes one sample: gigabytes of WAL are not "0 seconds old".
+TEST_F(LsnAgeEstimatorTest, OneSampleBeyondThePositionDoesNotTellItsAge) {
+  AddSample(seconds(1), 100);
+  EXPECT_EQ(Age(seconds(1), 5), std::nullopt);
+  EXPECT_EQ(Age(seconds(1), 100), Micros(0));
 }
 
 TEST_F(LsnAgeEstimatorTest, AgeOfTheEndOfTheWalIsZero) {

@@ -51,11 +51,17 @@ TEST_F(RetainedLimitTest, SlotInUseIsNotDropped) {
   slot_.temporary = true;
   EXPECT_FALSE(Drops());
   slot_.temporary = false;
-  slot_.synced = true;
-  EXPECT_FALSE(Drops());
-  slot_.synced = false;
   server_.in_recovery = true;
   EXPECT_FALSE(Drops());
+}
+
+// A promoted server keeps the mark, and the slot is the relay's from then on.
+TEST_F(RetainedLimitTest, SynchronizedSlotIsDroppedOnlyOnAPrimary) {
+  slot_.synced = true;
+  server_.in_recovery = true;
+  EXPECT_FALSE(Drops());
+  server_.in_recovery = false;
+  EXPECT_TRUE(Drops());
 }
 
 TEST_F(RetainedLimitTest, SlotThatRetainsNoWalIsNotDropped) {

@@ -109,6 +109,23 @@ TEST(StatusWordsTest, ChecksBecomeStaleByTheConfiguredInterval) {
   EXPECT_EQ(Unknowns(report), "");
 }
 
+TEST(StatusWordsTest, SilentStreamIsNotAnInterruption) {
+  StatusReport report = Samples().at("streaming");
+  report.snapshot.relay.state = RelayState::kDegraded;
+  report.snapshot.relay.error = Error(ErrorCode::kStandbyAwaited, "slot east does not exist");
+  EXPECT_EQ(HeadlineOf(report), "Events wait in Postgres");
+  EXPECT_THAT(SummaryOf(report),
+              HasSubstr("until a standby has received them: slot east does not exist."));
+  EXPECT_EQ(HealthOf(report), HealthLevel::kWarning);
+}
+
+TEST(StatusWordsTest, AgeOfTheLagIsUnknownAfterOneSample) {
+  StatusReport report = Samples().at("no_relay");
+  report.snapshot.slot->lag_age.reset();
+  EXPECT_THAT(StatusText(report), HasSubstr("lag          age unknown, "));
+  EXPECT_THAT(StatusPage(report), HasSubstr("age unknown"));
+}
+
 TEST(StatusWordsTest, OldestIsUnknownWhileNothingCanBeRead) {
   StatusReport report = Samples().at("streaming");
   EXPECT_EQ(OldestOf(report).value, "none");

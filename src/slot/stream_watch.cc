@@ -1,0 +1,98 @@
+#include "slot/stream_watch.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// A healthy stream waits for a standby for a round trip at each commit.
+constexpr Micros kStandby = std::chrono::seconds(10);
+// The background writer flushes the end of a record that is written in part within 15 seconds.
+constexpr Micros kUnexplained = std::chrono::seconds(20);
+
+// A process without an event is computing. While it waits for a disk or a lock in memory, or until
+// the reader accepts data, it works, too.
+bool Works(const ReaderActivity& activity) {
+  return activity.wait_type.empty() || activity.wait_type == "IO" ||
+         activity.wait_type == "LWLock" || activity.wait_type == "Timeout" ||
+         activity.wait_event == "WalSenderWriteData" || activity.wait_event == "ClientWrite";
+}
+
+SilenceCause CauseOf(const ReaderActivity& activity) {
+  return activity.wait_event == "WaitForStandbyConfirmation" ? SilenceCause::kStandby
+         : Works(activity)                                   ? SilenceCause::kDecoding
+                                                             : SilenceCause::kUnexplained;
+}
+
+}  // namespace
+
+std::string_view NameOf(SilenceCause cause) {
+  switch (cause) {
+    case SilenceCause::kDecoding:
+      return "decoding";
+    case SilenceCause::kStandby:
+      return "standby";
+    case SilenceCause::kUnexplained:
+      return "unexplained";
+  }
+  return "?";
+}
+
+absl::Status SilenceStatus(const SlotSample& sample) {
+  if (!sample.silence || sample.silence->cause == SilenceCause::kDecoding) {
+    return absl::OkStatus();
+  }
+  const StreamSilence& silence = *sample.silence;
+  if (silence.cause == SilenceCause::kUnexplained) {
+    return silence.lasted < kUnexplained
+               ? absl::OkStatus()
+               : Error(ErrorCode::kStreamSilent,
+                       fmt::format(
+                           "server process {} has sent nothing beyond {} for {}, although WAL "
+                           "is flushed up to {}; it waits for {}",
+                           sample.row.active_pid, silence.received.ToString(),
+                           FormatDuration(silence.lasted), sample.flushed.ToString(),
+                           silence.wait_event));
+  }
+  if (silence.lasted < kStandby) {
+    return absl::OkStatus();
+  }
+  std::string slots;
+  for (const AwaitedStandby& standby : sample.standbys) {
+    slots += fmt::format("{}slot {} {}", slots.empty() ? "" : ", ", standby.slot, standby.state);
+  }
+  return Error(ErrorCode::kStandbyAwaited,
+               fmt::format("nothing was sent beyond {} for {}; of synchronized_standby_slots, {}",
+                           silence.received.ToString(), FormatDuration(silence.lasted),
+                           slots.empty() ? "some slot is behind" : slots));
+}
+
+// The cause that lasts is the one of all samples: a process that works once in between has made
+// progress.
+std::optional<StreamSilence> StreamWatch::Add(MonoTime now, const SlotSample& sample,
+                                              Lsn received) {
+  WR_CHECK(!episode_ || now >= episode_->since, "samples are in the order of time");
+  if (!sample.exists || !sample.activity || !received.valid() || sample.flushed <= received) {
+    episode_.reset();
+    return std::nullopt;
+  }
+  const Episode present{.since = now,
+                        .pid = sample.row.active_pid,
+                        .received = received,
+                        .cause = CauseOf(*sample.activity)};
+  const bool lasts = episode_ && episode_->pid == present.pid &&
+                     episode_->received == present.received && episode_->cause == present.cause;
+  if (!lasts) {
+    episode_ = present;
+  }
+  return StreamSilence{.cause = present.cause,
+                       .lasted = now - episode_->since,
+                       .received = received,
+                       .wait_event = sample.activity->wait_event};
+}
+
+}  // namespace walrelay
