@@ -1,5 +1,6 @@
 #include "admin/control_socket.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -7,13 +8,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -25,6 +27,11 @@ namespace {
 constexpr size_t kMaxBytes = 16 * 1024;  // of a request or an answer
 // For each send and receive: a client that sends nothing must not block the next one.
 constexpr timeval kTimeout{.tv_sec = 2, .tv_usec = 0};
+
+constexpr std::chrono::seconds kPatience{2};
+constexpr size_t kMaxName = sizeof(sockaddr_un{}.sun_path);
+
+using SteadyTime = std::chrono::steady_clock::time_point;
 
 // FNV-1a. The name need not be secret; it only has to be the same for the same database.
 uint32_t Hash(std::string_view text) {
@@ -86,16 +93,52 @@ bool Send(const UniqueFd& socket, std::string_view message) {
          static_cast<ssize_t>(message.size());
 }
 
-UniqueFd ConnectTo(std::string_view name) {
+// Waits while the queue of the listener is full, until the deadline: connect() itself would wait
+// for as long as a process that never accepts wants. Not valid: errno has the reason.
+UniqueFd ConnectTo(std::string_view name, SteadyTime deadline) {
+  constexpr std::chrono::milliseconds kBetweenAttempts{5};
   UniqueFd fd = NewSocket();
   const Address address = AddressOf(name);
-  const bool connected =
-      fd.valid() &&
-      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.value), address.length) == 0;
-  return connected ? std::move(fd) : UniqueFd();
+  if (!fd.valid() || ::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) {
+    return UniqueFd();
+  }
+  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.value), address.length) !=
+         0) {
+    if (errno != EAGAIN || std::chrono::steady_clock::now() >= deadline) {
+      return UniqueFd();
+    }
+    std::this_thread::sleep_for(kBetweenAttempts);
+  }
+  return ::fcntl(fd.get(), F_SETFL, 0) == 0 ? std::move(fd) : UniqueFd();
+}
+
+// Whether systemd runs the process as a service that is named like walrelay. Only an administrator
+// can start one: what a user starts is in another slice, whatever its name is.
+bool IsServiceOfTheSystem(pid_t pid) {
+  std::ifstream groups(fmt::format("/proc/{}/cgroup", pid));
+  for (std::string line; std::getline(groups, line);) {
+    if (IsWalrelayService(line)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether the listener may be believed, and be asked. Root must not believe every user.
+bool IsTrusted(const ucred& peer) {
+  const uid_t us = ::geteuid();
+  return peer.uid == us || peer.uid == 0 || (us == 0 && IsServiceOfTheSystem(peer.pid));
 }
 
 }  // namespace
+
+// "0::/system.slice/walrelay.service", or "1:name=systemd:..." of version 1.
+bool IsWalrelayService(std::string_view line) {
+  const size_t path = line.find(":/system.slice/");
+  const std::string_view unit = line.substr(line.rfind('/') + 1);
+  return path != std::string_view::npos && path == line.find(":/") &&
+         unit.starts_with("walrelay") && unit.ends_with(".service");
+}
 
 std::string ControlPrefix(std::string_view slot, std::string_view source) {
   return source.empty() ? fmt::format("walrelay/{}/", slot)
@@ -168,28 +211,29 @@ void ControlServer::Serve(const UniqueFd& client) const {
 }
 
 // /proc/self/net/unix lists the sockets of this network namespace; abstract names start with @.
-// Connecting is the only way to learn the credentials of a listener; a peer of another user is left
-// out without a request.
+// Connecting is the only way to learn the credentials of a listener.
 std::vector<ControlPeer> FindControlPeers(std::string_view prefix) {
-  std::vector<ControlPeer> peers;
+  std::set<std::string> names;
   std::ifstream sockets("/proc/self/net/unix");
   for (std::string line; std::getline(sockets, line);) {
     const size_t at = line.find('@');
-    if (at == std::string::npos || !std::string_view(line).substr(at + 1).starts_with(prefix)) {
-      continue;
-    }
-    ControlPeer peer{.name = line.substr(at + 1)};
     // Connections that the relay has accepted are listed under the name of its socket too.
-    const bool known = std::any_of(peers.begin(), peers.end(), [&](const ControlPeer& other) {
-      return other.name == peer.name;
-    });
-    const UniqueFd connection = known ? UniqueFd() : ConnectTo(peer.name);
+    if (at != std::string::npos && std::string_view(line).substr(at + 1).starts_with(prefix)) {
+      names.insert(line.substr(at + 1));
+    }
+  }
+  std::vector<ControlPeer> peers;
+  // For all of them together: other users may bind many names.
+  const SteadyTime deadline = std::chrono::steady_clock::now() + kPatience;
+  for (const std::string& name : names) {
+    // The kernel truncates nothing, but a name of another kind could be longer.
+    const UniqueFd connection = name.size() < kMaxName ? ConnectTo(name, deadline) : UniqueFd();
     const auto credentials = connection.valid() ? CredentialsOf(connection) : std::nullopt;
-    const uid_t us = ::geteuid();
-    if (credentials && (us == 0 || credentials->uid == us || credentials->uid == 0)) {
-      peer.pid = credentials->pid;
-      peer.user = credentials->uid;
-      peers.push_back(std::move(peer));
+    if (credentials) {
+      peers.push_back({.name = name,
+                       .pid = credentials->pid,
+                       .user = credentials->uid,
+                       .trusted = IsTrusted(*credentials)});
     }
   }
   return peers;
@@ -198,10 +242,14 @@ std::vector<ControlPeer> FindControlPeers(std::string_view prefix) {
 // Checked again: the process may have ended since FindControlPeers(), and another one may have
 // bound its name.
 absl::StatusOr<std::string> SendControlRequest(const ControlPeer& peer, std::string_view request) {
-  const UniqueFd connection = ConnectTo(peer.name);
+  const UniqueFd connection = ConnectTo(peer.name, std::chrono::steady_clock::now() + kPatience);
   const auto credentials = connection.valid() ? CredentialsOf(connection) : std::nullopt;
   if (!credentials || credentials->uid != peer.user) {
     return Error(ErrorCode::kRelaySilent, fmt::format("process {} has ended", peer.pid));
+  }
+  if (!IsTrusted(*credentials)) {
+    return Error(ErrorCode::kRelaySilent,
+                 fmt::format("process {} of user {} is not trusted", peer.pid, peer.user));
   }
   std::string answer = Send(connection, request) ? Receive(connection) : "";
   if (answer.empty()) {

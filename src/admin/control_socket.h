@@ -6,9 +6,10 @@
 // read-only.
 //
 // Every process can bind or connect to an abstract name. Both ends therefore check the peer with
-// SO_PEERCRED: the relay accepts requests only of its own user and of root; a client connects only
-// to processes of its own user or of root, and root to any process. Names have a random part, so
-// that no other process can bind a name before the relay does.
+// SO_PEERCRED: the relay accepts requests only of its own user and of root; a client believes only
+// processes of its own user and of root, and, as root, services of the system whose unit is named
+// like walrelay. Names have a random part, so that no other process can bind a name before the
+// relay does.
 //
 // Each connection carries one request and one answer, each a single text message.
 #pragma once
@@ -28,7 +29,7 @@
 namespace walrelay {
 
 // The name of a relay's socket without the random part, determined by slot and database. `source`:
-// the database as formatted by DescribeDsn(); "": any database.
+// the database as formatted by DescribeDsnAlone(); "": any database.
 std::string ControlPrefix(std::string_view slot, std::string_view source);
 
 // The name of the socket for requests to the process as a whole. `config`: the absolute path of its
@@ -70,12 +71,18 @@ struct ControlPeer {
   std::string name;  // of its socket
   pid_t pid = 0;     // in the PID namespace of this process; 0: not visible in it
   uid_t user = 0;
+  bool trusted = false;  // see above; the others are not asked
 };
 
-// The relays that the caller may send requests to and whose names begin with `prefix`.
+// The processes that listen under names that begin with `prefix`, also those of other users. Waits
+// two seconds at most for those that do not accept a connection, and leaves them out.
 std::vector<ControlPeer> FindControlPeers(std::string_view prefix);
 
-// Errors: WR-5007 if the relay does not answer.
+// Whether a line of /proc/PID/cgroup is that of a service of the system whose unit begins with
+// "walrelay".
+bool IsWalrelayService(std::string_view line);
+
+// Errors: WR-5007 if the relay does not answer within a few seconds, or is not trusted.
 absl::StatusOr<std::string> SendControlRequest(const ControlPeer& peer, std::string_view request);
 
 }  // namespace walrelay

@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <string_view>
 
 #include "auth/aws_call.h"
 #include "auth/aws_sts.h"
 #include "auth/json_fields.h"
-#include "base/loopback.h"
+#include "base/http_call.h"
 #include "base/read_to_end.h"
 #include "base/secret_file.h"
 #include "base/text.h"
@@ -69,20 +72,26 @@ absl::StatusOr<AwsCredentials> ParseAnswer(std::string_view provider, const Secr
              : found;
 }
 
-// Of a URL; an IPv6 address without its brackets.
-std::string_view HostOfUrl(std::string_view url) {
-  const size_t scheme = url.find("://");
-  url.remove_prefix(scheme == std::string_view::npos ? 0 : scheme + 3);
-  url = url.substr(0, url.find_first_of("/?#"));
-  return url.starts_with('[') ? url.substr(1, url.find(']') - 1) : url.substr(0, url.find(':'));
+// Addresses that no network routes: a server there is of this machine or its host.
+bool IsOfThePlatform(const std::string& url) {
+  constexpr std::string_view kAddresses[] = {"169.254.170.2", "169.254.170.23", "fd00:ec2::23",
+                                             "169.254.169.254", "fd00:ec2::254"};
+  const std::optional<HttpUrl> parsed = ParseHttpUrl(url);
+  return parsed && std::find(std::begin(kAddresses), std::end(kAddresses), parsed->host) !=
+                       std::end(kAddresses);
 }
 
-// The token that is sent proves the identity of the pod: not in clear text over a network.
-bool IsAllowed(std::string_view url) {
-  const std::string_view host = HostOfUrl(url);
-  return url.starts_with("https://") ||
-         (url.starts_with("http://") && (IsLoopback(host) || host == "169.254.170.2" ||
-                                         host == "169.254.170.23" || host == "fd00:ec2::23"));
+// What is sent proves the identity of the pod or the machine: not in clear text over a network.
+absl::Status CheckIsAllowed(std::string_view provider, const std::string& url) {
+  const std::optional<HttpUrl> parsed = ParseHttpUrl(url);
+  if (!parsed) {
+    return AwsError(provider,
+                    "the URL of the environment is not an http or https URL without user "
+                    "and password");
+  }
+  return parsed->IsPrivate() || IsOfThePlatform(url)
+             ? absl::OkStatus()
+             : AwsError(provider, fmt::format("{} needs https", Printable(parsed->host, 200)));
 }
 
 absl::StatusOr<Secret> ContainerToken() {
@@ -96,9 +105,8 @@ absl::StatusOr<AwsCredentials> FromContainer(const AwsCallOptions& options) {
   HttpCall call{.url = relative.empty() ? AwsVariable("AWS_CONTAINER_CREDENTIALS_FULL_URI")
                                         : "http://169.254.170.2" + relative,
                 .use_proxy = false};
-  if (!IsAllowed(call.url)) {
-    return AwsError(kContainer, fmt::format("{} needs https", Printable(call.url, 200)));
-  }
+  WR_RETURN_IF_ERROR(CheckIsAllowed(kContainer, call.url));
+  call.clear_text = true;
   WR_ASSIGN_OR_RETURN(const Secret token, ContainerToken());
   if (token.Reveal().find_first_of("\r\n") != std::string::npos) {
     return AwsError(kContainer, "the authorization token contains a line end");
@@ -114,10 +122,12 @@ absl::StatusOr<AwsCredentials> FromContainer(const AwsCallOptions& options) {
 absl::StatusOr<AwsCredentials> FromInstance(const AwsCallOptions& options) {
   std::string base = AwsVariable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
   base = base.empty() ? "http://169.254.169.254" : base.substr(0, base.find_last_not_of('/') + 1);
+  WR_RETURN_IF_ERROR(CheckIsAllowed(kInstance, base));
   WR_ASSIGN_OR_RETURN(const Secret session,
                       CallAws(kInstance,
                               {.method = "PUT",
                                .url = base + "/latest/api/token",
+                               .clear_text = true,
                                .headers = {Secret("X-aws-ec2-metadata-token-ttl-seconds: 300")},
                                .use_proxy = false,
                                .timeout = kInstanceTimeout},
@@ -125,6 +135,7 @@ absl::StatusOr<AwsCredentials> FromInstance(const AwsCallOptions& options) {
   const auto get = [&](const std::string& path) {
     return CallAws(kInstance,
                    {.url = base + path,
+                    .clear_text = true,
                     .headers = {Secret("X-aws-ec2-metadata-token: " + session.Reveal())},
                     .use_proxy = false,
                     .timeout = kInstanceTimeout},

@@ -76,6 +76,7 @@ absl::StatusOr<Token> OidcTokenSource::Fetch(int interrupt_fd) {
   const auto reply =
       CallHttp({.method = "POST",
                 .url = oauth_.token_endpoint,
+                .clear_text = true,  // CheckKafkaTransport() has judged the URL
                 .headers = {Secret("Authorization: Basic " + Base64(login.Reveal())),
                             Secret("Content-Type: application/x-www-form-urlencoded"),
                             Secret("Accept: application/json")},

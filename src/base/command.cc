@@ -89,6 +89,26 @@ std::vector<char*> InheritedEnvironment() {
   return out;
 }
 
+// The file that PATH names, or a path as it is. A relative folder of PATH is ignored: the current
+// folder may belong to another user. nullopt: not found, with errno set.
+std::optional<std::string> Locate(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    return ::access(program.c_str(), X_OK) == 0 ? std::optional(program) : std::nullopt;
+  }
+  const char* path = std::getenv("PATH");
+  std::string_view folders = path != nullptr ? path : "/bin:/usr/bin";
+  while (!folders.empty()) {
+    const std::string_view folder = folders.substr(0, folders.find(':'));
+    std::string file = fmt::format("{}/{}", folder, program);
+    if (folder.starts_with('/') && ::access(file.c_str(), X_OK) == 0) {
+      return file;
+    }
+    folders.remove_prefix(std::min(folder.size() + 1, folders.size()));
+  }
+  errno = ENOENT;
+  return std::nullopt;
+}
+
 // Reads what is there. False at the end of the stream.
 template <typename Take>
 bool Drain(int fd, Take take) {
@@ -195,13 +215,17 @@ absl::Status Command::Open() {
 }
 
 absl::Status Command::Spawn(const std::vector<std::string>& arguments) {
+  const std::optional<std::string> program = Locate(arguments.front());
+  if (!program) {
+    return Fail(std::strerror(errno));
+  }
   SpawnSettings settings;
   settings.Isolate();
   settings.Connect(child_output_.get(), child_errors_.get());
   const std::vector<char*> pointers = ArgumentsOf(arguments);
   const std::vector<char*> variables = InheritedEnvironment();
-  const int error = ::posix_spawnp(&pid_, pointers[0], settings.actions(), settings.attributes(),
-                                   pointers.data(), variables.data());
+  const int error = ::posix_spawn(&pid_, program->c_str(), settings.actions(),
+                                  settings.attributes(), pointers.data(), variables.data());
   child_output_.reset();
   child_errors_.reset();
   if (error != 0) {
@@ -291,26 +315,16 @@ absl::StatusOr<Secret> RunCommand(const std::vector<std::string>& arguments, Err
   }
 }
 
-// posix_spawnp() has its own search; this one is for a check before anything is run.
 absl::Status FindProgram(const std::string& program) {
-  if (program.find('/') != std::string::npos) {
-    return ::access(program.c_str(), X_OK) == 0
-               ? absl::OkStatus()
-               : Error(ErrorCode::kConfigValue,
-                       fmt::format("\"{}\": {}", Printable(program, 200), std::strerror(errno)));
+  if (Locate(program)) {
+    return absl::OkStatus();
   }
-  const char* path = std::getenv("PATH");
-  std::string_view folders = path != nullptr ? path : "/bin:/usr/bin";
-  while (!folders.empty()) {
-    const size_t end = std::min(folders.find(':'), folders.size());
-    if (::access(fmt::format("{}/{}", folders.substr(0, end), program).c_str(), X_OK) == 0) {
-      return absl::OkStatus();
-    }
-    folders.remove_prefix(std::min(end + 1, folders.size()));
-  }
-  return Error(ErrorCode::kConfigValue,
-               fmt::format("\"{}\" is not in PATH", Printable(program, 200)),
-               "Install the program, or write its full path.");
+  return program.find('/') != std::string::npos
+             ? Error(ErrorCode::kConfigValue,
+                     fmt::format("\"{}\": {}", Printable(program, 200), std::strerror(errno)))
+             : Error(ErrorCode::kConfigValue,
+                     fmt::format("\"{}\" is not in PATH", Printable(program, 200)),
+                     "Install the program, or write its full path.");
 }
 
 }  // namespace walrelay

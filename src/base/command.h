@@ -1,9 +1,10 @@
 // Command: runs a program of the operator's that prints a secret, such as a password or a token.
 //
-// Without a shell: the arguments are passed as they are, and the program is found by PATH. The
-// program has no standard input, and inherits the environment without the variables WALRELAY_*,
-// which may hold other secrets. It runs in a process group of its own, which is killed when the
-// owner gives up. Standard output is never logged; an error quotes the end of standard error.
+// Without a shell: the arguments are passed as they are, and the program is found in the absolute
+// folders of PATH. The program has no standard input, and inherits the environment without the
+// variables WALRELAY_*, which may hold other secrets. It runs in a process group of its own, which
+// is killed when the owner gives up. Standard output is never logged; an error quotes the end of
+// standard error.
 //
 // Not thread-safe: one thread uses an object. Source: posix_spawn(3), pidfd_open(2).
 #pragma once
@@ -73,7 +74,8 @@ class Command {
 absl::StatusOr<Secret> RunCommand(const std::vector<std::string>& arguments, ErrorCode code,
                                   Micros timeout, int interrupt_fd = -1);
 
-// OK if Start() would find the program: it contains a slash, or PATH has it. Errors: WR-1003.
+// OK if Start() would find the program: it contains a slash, or a folder of PATH has it. Errors:
+// WR-1003.
 absl::Status FindProgram(const std::string& program);
 
 }  // namespace walrelay

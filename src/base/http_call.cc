@@ -70,9 +70,50 @@ CurlHeaders HeadersOf(const HttpCall& call) {
   return list;
 }
 
+struct CurlUrlDeleter {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+
+std::string PartOf(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) {
+    return "";
+  }
+  std::string out(text);
+  curl_free(text);
+  return out;
+}
+
 }  // namespace
 
+std::optional<HttpUrl> ParseHttpUrl(const std::string& url) {
+  const std::unique_ptr<CURLU, CurlUrlDeleter> parsed(curl_url());
+  // libcurl ignores blanks and other bytes at some places; nothing that needs them is a URL.
+  const bool plain =
+      std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c < 0x7F; });
+  if (parsed == nullptr || !plain ||
+      curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), CURLU_DISALLOW_USER) != CURLUE_OK) {
+    return std::nullopt;
+  }
+  const std::string scheme = PartOf(parsed.get(), CURLUPART_SCHEME);
+  std::string host = PartOf(parsed.get(), CURLUPART_HOST);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  if ((scheme != "http" && scheme != "https") || host.empty()) {
+    return std::nullopt;
+  }
+  return HttpUrl{.tls = scheme == "https", .host = std::move(host)};
+}
+
 absl::StatusOr<HttpReply> CallHttp(const HttpCall& call) {
+  const std::optional<HttpUrl> url = ParseHttpUrl(call.url);
+  if (!url) {
+    return absl::UnavailableError("not an http or https URL without user and password");
+  }
+  if (!url->IsPrivate() && !call.clear_text) {
+    return absl::UnavailableError("the request would cross the network in clear text: use https");
+  }
   const Curl curl(curl_easy_init());
   const CurlHeaders headers = HeadersOf(call);
   ReceivedBody body(call.max_bytes);

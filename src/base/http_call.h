@@ -3,20 +3,36 @@
 // No redirects, no cookies, no signals; names are resolved by libcurl's own threads. Blocks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/loopback.h"
 #include "walrelay/clock.h"
 #include "walrelay/secret.h"
 
 namespace walrelay {
 
+// The parts of a URL that decide whether a secret may be sent there, as libcurl itself parses it.
+struct HttpUrl {
+  bool tls = false;
+  std::string host;  // an IPv6 address without brackets
+
+  // Nothing that is sent can be read on a network.
+  bool IsPrivate() const { return tls || IsLoopback(host); }
+};
+
+// nullopt for another scheme than http and https, for a URL that libcurl rejects, and for one with
+// a user or a password: "http://127.0.0.1@example.com/" only looks like this host.
+std::optional<HttpUrl> ParseHttpUrl(const std::string& url);
+
 // Headers and body may contain secrets. REQUIRES: a header has no line end.
 struct HttpCall {
   std::string method = "GET";
-  std::string url;              // http:// or https://; the server's certificate is verified
+  std::string url;              // see ParseHttpUrl(); the server's certificate is verified
+  bool clear_text = false;      // http:// is allowed for another host, too
   std::vector<Secret> headers;  // "Name: value"
   Secret body;                  // of POST and PUT
   std::string ca_file;          // PEM; "": the system's authorities

@@ -83,7 +83,7 @@ ExitCode CheckCommand(const CheckFlags& flags) {
 ExitCode DoctorCommand(const DoctorFlags& flags) {
   // JSON is one document, so it is printed when all findings are known.
   Findings findings(flags.json ? std::function<void(const Finding&)>() : Printer());
-  const auto config = LoadChecked(flags.config, findings);
+  const auto config = LoadChecked(ForChange(flags.config, !flags.write_probe.empty()), findings);
   if (!config.ok()) {
     return Report(config.status());
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/trusted_path.h"
 #include "config/option.h"
 #include "postgres/connection_parameters.h"
 #include "walrelay/error.h"
@@ -115,6 +116,7 @@ absl::StatusOr<LoadedConfig> LoadFile(const fs::path& file, const ConfigFlags& f
                              "and \".\"",
                              Printable(file.string())));
   }
+  WR_RETURN_IF_ERROR(CheckTrustedEntry(file.parent_path().string(), file.string()));
   ConfigFlags one = flags;
   one.file = file.string();
   return LoadCheckedConfig(one);
@@ -168,7 +170,7 @@ absl::StatusOr<ProcessSpec> LoadSinglePipeline(const ConfigFlags& flags) {
 }
 
 std::string ConfigPath(const std::string& directory, const ConfigFlags& flags) {
-  const std::string path = directory.empty() ? FindConfigFile(flags) : directory;
+  const std::string path = directory.empty() ? FindConfigFile(flags).path : directory;
   std::error_code error;
   const fs::path absolute = path.empty() ? fs::path() : fs::canonical(path, error);
   return error ? path : absolute.string();

@@ -8,11 +8,17 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "base/read_to_end.h"
 #include "base/text.h"
+#include "base/trusted_path.h"
 #include "base/unique_fd.h"
 #include "cli/preflight.h"
+#include "config/masked_dsn.h"
+#include "config/option.h"
 #include "debezium/connector_config.h"
 #include "debezium/debezium_file.h"
 #include "walrelay/error.h"
@@ -24,6 +30,9 @@ namespace {
 
 // In bytes. A configuration has a few kilobytes; a wrong path must not fill the memory.
 constexpr size_t kMaxBytes = 1 << 20;
+
+constexpr const char* kFileOfFolder = "walrelay.toml";
+constexpr const char* kFileOfSystem = "/etc/walrelay/walrelay.toml";
 
 std::vector<std::pair<std::string, std::string>> Environment() {
   std::vector<std::pair<std::string, std::string>> variables;
@@ -40,22 +49,47 @@ std::vector<std::pair<std::string, std::string>> Environment() {
 
 }  // namespace
 
-std::string FindConfigFile(const ConfigFlags& flags) {
+FoundConfig FindConfigFile(const ConfigFlags& flags) {
   if (!flags.file.empty()) {
-    return flags.file;
+    return {.path = flags.file, .how = "--config"};
   }
   // An empty variable counts as unset, so that a template can set it unconditionally.
   if (const char* variable = std::getenv("WALRELAY_CONFIG");
       variable != nullptr && *variable != '\0') {
-    return variable;
+    return {.path = variable, .how = "WALRELAY_CONFIG"};
   }
-  // A file that exists but cannot be read is an error later, not a reason to use the next one.
-  for (const char* path : {"walrelay.toml", "/etc/walrelay/walrelay.toml"}) {
-    if (::access(path, F_OK) == 0) {
-      return path;
+  // A file that exists but cannot be read is an error later, not a reason to use the next one. A
+  // broken symbolic link exists, too.
+  struct stat info {};
+  for (const auto& [path, how] : {std::pair(kFileOfFolder, "in the current folder"),
+                                  std::pair(kFileOfSystem, "the default")}) {
+    if (::lstat(path, &info) == 0) {
+      return {.path = path, .how = how, .named = false};
     }
   }
-  return "";
+  return {};
+}
+
+absl::Status CheckIsTrusted(const FoundConfig& found) {
+  // Only root decides who may write to the file of the system; another user who may do so must not
+  // become root by it.
+  const bool ours = found.path == kFileOfSystem && ::geteuid() != 0;
+  return found.named || ours ? absl::OkStatus() : CheckTrustedPath(found.path);
+}
+
+void AnnounceConfig(const FoundConfig& found) {
+  if (found.path.empty()) {
+    fmt::print(stderr, "walrelay: no configuration file; using flags and variables\n");
+    return;
+  }
+  std::error_code ignored;
+  fmt::print(stderr, "walrelay: configuration {} ({})\n",
+             Printable(std::filesystem::absolute(found.path, ignored).string()), found.how);
+}
+
+ConfigFlags ForChange(ConfigFlags flags, bool changes) {
+  flags.changes = changes;
+  return flags;
 }
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
@@ -109,9 +143,32 @@ absl::StatusOr<std::string> ReadWorkerFile(const ConfigFlags& flags) {
 
 namespace {
 
+// The command line of a process is not secret: /proc/PID/cmdline, ps, the shell's history.
+void WarnOfSecrets(const std::vector<std::pair<std::string, std::string>>& overrides) {
+  for (const auto& [name, value] : overrides) {
+    const bool dsn = name == "source.dsn" || name == "prune.dsn";
+    const bool secret = name == "source.password" || name == "kafka.sasl_password" ||
+                        name == "kafka.ssl_key_password" || name == "kafka.oauth.client_secret" ||
+                        (name.starts_with(kPassThroughPrefix) &&
+                         IsSecretProperty(name.substr(kPassThroughPrefix.size())));
+    if (dsn ? MaskedDsn(value) != value : secret && !value.empty()) {
+      fmt::print(
+          stderr,
+          "walrelay: warning: the command line contains a secret ({}), and every user of this "
+          "host can read it. Use a file: password_file, --config.\n",
+          name);
+    }
+  }
+}
+
 absl::StatusOr<ConfigInput> Input(const ConfigFlags& flags) {
+  const FoundConfig found = FindConfigFile(flags);
+  if (flags.changes) {
+    AnnounceConfig(found);
+  }
+  WR_RETURN_IF_ERROR(CheckIsTrusted(found));
   ConfigInput input;
-  input.file_name = FindConfigFile(flags);
+  input.file_name = found.path;
   if (!input.file_name.empty()) {
     WR_ASSIGN_OR_RETURN(input.file_text, ReadTextFile(input.file_name));
   }
@@ -125,6 +182,7 @@ absl::StatusOr<ConfigInput> Input(const ConfigFlags& flags) {
   input.needs = flags.needs;
   input.environment = Environment();
   WR_ASSIGN_OR_RETURN(input.overrides, Overrides(flags));
+  WarnOfSecrets(input.overrides);
   return input;
 }
 

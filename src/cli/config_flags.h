@@ -23,6 +23,15 @@ struct ConfigFlags {
   std::string table;             // --table
   // Set by the command, not by a flag.
   ConfigNeeds needs;
+  // The command changes something: it first prints to standard error which file it uses, and why.
+  bool changes = false;
+};
+
+// The file that a command reads.
+struct FoundConfig {
+  std::string path;      // "": none is named, and no default file exists
+  const char* how = "";  // for the operator
+  bool named = true;     // by the operator: a flag or a variable
 };
 
 // The options set by the flags, by name: shortcuts first. Errors: WR-5005.
@@ -34,17 +43,29 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Overrides(
 // Larger than 1 MiB is WR-1004 too.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 
-// The configuration file that LoadConfig() reads; "" if none is given and no default file exists.
-std::string FindConfigFile(const ConfigFlags& flags);
+// The configuration file that LoadConfig() reads. It need not be readable, or trusted.
+FoundConfig FindConfigFile(const ConfigFlags& flags);
+
+// OK for a file that the operator named. The file of the current folder must have been written by
+// root or the effective user (base/trusted_path.h), and the file of the system by root if root uses
+// it. Errors: WR-1010, WR-1004.
+absl::Status CheckIsTrusted(const FoundConfig& found);
+
+// Prints to standard error which file a command uses, and why: in the first line of a command that
+// changes something, so that an operator notices a file that was not meant.
+void AnnounceConfig(const FoundConfig& found);
+
+// The flags of a command that changes something, unless `changes` is false, as in a dry run.
+ConfigFlags ForChange(ConfigFlags flags, bool changes = true);
 
 // The text of the Connect worker's file, "" if the flag was not given. Errors: WR-1004.
 absl::StatusOr<std::string> ReadWorkerFile(const ConfigFlags& flags);
 
 // Finds and reads the file (flag, WALRELAY_CONFIG, ./walrelay.toml, /etc/walrelay/walrelay.toml,
-// none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-1007, WR-1008, WR-5005.
-// The first file that exists is used: one that exists and cannot be read is an error. The file may
-// be a Debezium connector's (debezium/connector_config.h): --worker is for such a file only.
-// REQUIRES: no other thread changes the environment.
+// none) and adds environment and flags. Errors: WR-1001 to WR-1004, WR-1007, WR-1008, WR-1010,
+// WR-5005. The first file that exists is used: one that exists and cannot be read is an error. The
+// file may be a Debezium connector's (debezium/connector_config.h): --worker is for such a file
+// only. REQUIRES: no other thread changes the environment.
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigFlags& flags);
 
 // LoadConfig() and CheckOffline() (preflight.h): all errors of both at once, for the commands that

@@ -92,7 +92,7 @@ absl::StatusOr<bool> Show(const DeadLettersFlags& flags) {
 
 // Exit code 3 if a letter failed again.
 absl::StatusOr<bool> Retry(const DeadLettersFlags& flags) {
-  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(flags.config));
+  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(ForChange(flags.config, !flags.dry_run)));
   RetryOptions options{.run = Rfc3339(SystemClock().WallNow()),
                        .mark = !flags.dry_run,
                        .trust_topic = flags.trust_topic};

@@ -7,7 +7,6 @@
 #include "config/loader.h"
 #include "outbox/mapping_toml.h"
 #include "outbox/table_mapping.h"
-#include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 #include "postgres/table_inspection.h"
 
@@ -22,7 +21,6 @@ struct Initial {
 };
 
 absl::StatusOr<Initial> Inspect(const Config& config) {
-  WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   WR_ASSIGN_OR_RETURN(const TableDescription table,
                       InspectTable(connection, config.source.tables.front(), kQueryTimeout));
@@ -32,7 +30,7 @@ absl::StatusOr<Initial> Inspect(const Config& config) {
 }
 
 absl::StatusOr<Initial> Run(const InitFlags& flags) {
-  ConfigFlags config_flags = flags.config;
+  ConfigFlags config_flags = ForChange(flags.config, !flags.output.empty());
   config_flags.table = flags.from_table;
   config_flags.needs = {.postgres = true, .kafka = false};
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadConfig(config_flags));

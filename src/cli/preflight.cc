@@ -15,6 +15,7 @@
 #include "http/listen_address.h"
 #include "kafka/conf.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/prune_pass.h"
 #include "route/topic_name.h"
 #include "route/topic_router.h"
 #include "walrelay/error.h"
@@ -72,20 +73,28 @@ class Preflight {
       Add("source.password_command",
           Annotate(FindProgram(command.front()), "source.password_command"));
     }
-    SourceConfig source = config_.source;
-    source.password_file.clear();
-    const auto parameters = MakeConnectionParameters(source, ConnectionPurpose::kSql);
-    Add("source.dsn",
-        parameters.ok() ? CheckPostgresTransport(config_.source) : parameters.status());
+    CheckLogin("source.dsn", config_.source, ConnectionPurpose::kReplication);
+    Add("source.dsn", CheckSourceName(config_.source));
+    if (!config_.prune.dsn.empty()) {
+      CheckSecret("prune.password_file", config_.prune.password_file);
+      CheckLogin("prune.dsn", PruneLogin(config_), ConnectionPurpose::kSetup);
+    }
+  }
+
+  void CheckLogin(const std::string& option, SourceConfig login, ConnectionPurpose purpose) {
+    // Checked as an option of its own.
+    login.password_file.clear();
+    const auto parameters = MakeConnectionParameters(login, purpose, option);
+    Add(option, parameters.status());
     for (const auto& [name, value] : parameters.value_or(ConnectionParameters())) {
       // "system" is a keyword of libpq 16 and later.
       const bool authorities = name == "sslrootcert" && value != "system";
       if (const absl::Status status = CheckRootCertificate(*parameters);
           authorities && !status.ok()) {
-        Add("source.dsn", Annotate(status, "source.dsn"));
+        Add(option, Annotate(status, option));
       } else if (authorities || name == "sslcert" || name == "sslkey" || name == "sslcrl" ||
                  name == "sslcrldir") {
-        CheckFile("source.dsn", fmt::format("{} of source.dsn", name), value);
+        CheckFile(option, fmt::format("{} of {}", name, option), value);
       }
     }
   }

@@ -90,7 +90,7 @@ ExitCode ProgressShowCommand(const ProgressFlags& flags) {
 }
 
 ExitCode ProgressInitCommand(const ProgressFlags& flags) {
-  const auto loaded = LoadCheckedConfig(flags.config);
+  const auto loaded = LoadCheckedConfig(ForChange(flags.config));
   return ExitWith(loaded.ok() ? Write(loaded->config, flags.force, PlanProgressInit)
                               : loaded.status());
 }
@@ -103,7 +103,7 @@ ExitCode ProgressSetCommand(const ProgressFlags& flags) {
                                     "\"{}\"",
                                     Printable(flags.lsn, 60))));
   }
-  const auto loaded = LoadCheckedConfig(flags.config);
+  const auto loaded = LoadCheckedConfig(ForChange(flags.config));
   return ExitWith(loaded.ok() ? Write(loaded->config, flags.force,
                                       [&](const ProgressPlanInput& input) {
                                         return PlanProgressSet(input, *lsn);

@@ -20,17 +20,27 @@
 namespace walrelay {
 namespace {
 
-// Of the relay that streams: the others are standbys.
+absl::StatusOr<std::optional<PublishedProof>> ProofOf(const ControlPeer& relay) {
+  WR_ASSIGN_OR_RETURN(const std::string answer, SendControlRequest(relay, kPublishedRequest));
+  return ParsePublished(answer);
+}
+
+// Of the relay that streams: the others are standbys. One that does not answer is skipped; its
+// error counts if no other relay has a proof.
 absl::StatusOr<std::optional<PublishedProof>> AskForProof(const SourceConfig& source) {
   WR_ASSIGN_OR_RETURN(const std::vector<ControlPeer> relays, FindLocalRelays(source));
+  absl::Status failure;
   for (const ControlPeer& relay : relays) {
-    WR_ASSIGN_OR_RETURN(const std::string answer, SendControlRequest(relay, kPublishedRequest));
-    WR_ASSIGN_OR_RETURN(auto proof, ParsePublished(answer));
-    if (proof) {
+    auto proof = ProofOf(relay);
+    if (proof.ok() && *proof) {
       return proof;
     }
+    if (!proof.ok()) {
+      ReportSkipped(relay, proof.status());
+      failure = proof.status();
+    }
   }
-  return std::nullopt;
+  return failure.ok() ? absl::StatusOr<std::optional<PublishedProof>>(std::nullopt) : failure;
 }
 
 absl::StatusOr<PruneOutcome> Prune(const Config& config, const PruneFlags& flags,
@@ -40,7 +50,6 @@ absl::StatusOr<PruneOutcome> Prune(const Config& config, const PruneFlags& flags
                  "Configure [prune] (docs/guides/pruning.md), or prune this once: --set "
                  "prune.mode=delete --set prune.keep=168h");
   }
-  WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(const auto published, AskForProof(config.source));
   std::optional<PruneProof> proof = ProofForPruning(published, config.source);
   if (proof && flags.older_rows_published) {
@@ -59,7 +68,7 @@ bool DidSomething(const PruneCount& count) {
 }  // namespace
 
 ExitCode PruneCommand(const PruneFlags& flags) {
-  ConfigFlags config_flags = flags.config;
+  ConfigFlags config_flags = ForChange(flags.config, flags.apply);
   config_flags.needs = {.postgres = true, .kafka = false};
   const auto loaded = LoadConfig(config_flags);
   if (!loaded.ok()) {

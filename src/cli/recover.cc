@@ -204,7 +204,7 @@ ExitCode RecoverCommand(const RecoverFlags& flags) {
   if (!options.ok()) {
     return Report(options.status());
   }
-  auto loaded = LoadCheckedConfig(flags.config);
+  auto loaded = LoadCheckedConfig(ForChange(flags.config, !flags.apply.empty()));
   if (!loaded.ok()) {
     return Report(loaded.status());
   }

@@ -5,21 +5,12 @@
 #include <algorithm>
 
 #include "admin/control_socket.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/config_directory.h"
+#include "cli/local_relays.h"
 
 namespace walrelay {
 namespace {
-
-// Escapes each line, because another user's process may have written the text.
-void PrintLines(std::string_view text) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    fmt::print("{}\n", Printable(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
 
 // The first line of an answer is for programs (daemon/daemon.cc), the rest for the operator.
 ExitCode ReloadProcess(const ControlPeer& peer) {
@@ -29,22 +20,26 @@ ExitCode ReloadProcess(const ControlPeer& peer) {
   }
   const size_t line = std::min(answer->find('\n'), answer->size());
   const std::string_view word = std::string_view(*answer).substr(0, line);
-  PrintLines(std::string_view(*answer).substr(std::min(line + 1, answer->size())));
+  fmt::print("{}",
+             PrintableLines(std::string_view(*answer).substr(std::min(line + 1, answer->size()))));
   return word == "failed" ? ExitCode::kConfiguration : ExitCode::kOk;
 }
 
 }  // namespace
 
 ExitCode ReloadCommand(const ReloadFlags& flags) {
+  AnnounceConfig(flags.config_dir.empty()
+                     ? FindConfigFile(flags.config)
+                     : FoundConfig{.path = flags.config_dir, .how = "--config-dir"});
   const std::string path = ConfigPath(flags.config_dir, flags.config);
-  const auto peers = FindControlPeers(ProcessControlPrefix(path));
+  const auto peers = TrustedPeers(ProcessControlPrefix(path));
   if (peers.empty()) {
     return Report(Error(
         ErrorCode::kRelaySilent,
         fmt::format("no walrelay process with the configuration {} runs on this host as this user",
                     path.empty() ? "without a file" : path),
         "Run it where walrelay run runs (kubectl exec, docker exec), with the same --config or "
-        "--config-dir, as the same user or as root; or send SIGHUP to the process."));
+        "--config-dir, as the same user; or send SIGHUP to the process."));
   }
   ExitCode code = ExitCode::kOk;
   for (const ControlPeer& peer : peers) {

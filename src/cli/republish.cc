@@ -92,7 +92,6 @@ absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Conf
 
 absl::Status Republish(const Config& config, const RepublishFlags& flags) {
   WR_ASSIGN_OR_RETURN(RowSelection selection, SelectionOf(flags, config));
-  WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   const size_t ids = selection.ids.size();
   WR_ASSIGN_OR_RETURN(RowReader reader,
@@ -133,7 +132,7 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
 }  // namespace
 
 ExitCode RepublishCommand(const RepublishFlags& flags) {
-  ConfigFlags config_flags = flags.config;
+  ConfigFlags config_flags = ForChange(flags.config, !flags.dry_run);
   // Nothing is sent: the brokers need not be configured.
   config_flags.needs.kafka = !flags.dry_run || !flags.after_lsn.empty();
   const auto loaded = LoadCheckedConfig(config_flags);

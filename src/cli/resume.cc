@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "admin/control_socket.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/local_relays.h"
 
@@ -38,14 +37,8 @@ absl::StatusOr<Reply> SendRequest(const ControlPeer& peer, std::string_view requ
   return reply;
 }
 
-// Escapes each line, because another user's process may have written the text.
 void Print(const ControlPeer& peer, std::string_view text) {
-  fmt::print("process {} of user {}:\n", peer.pid, peer.user);
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    fmt::print("  {}\n", Printable(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  fmt::print("process {} of user {}:\n{}", peer.pid, peer.user, PrintableLines(text, "  "));
 }
 
 // Waits until the relay has checked the source again, and continues or is on hold at another gap.
@@ -100,32 +93,44 @@ ExitCode Worse(ExitCode a, ExitCode b) {
   return static_cast<int>(a) > static_cast<int>(b) ? a : b;
 }
 
-// Shows each relay's gap. Returns the id that all gaps share; "" if they differ or none is held.
-absl::StatusOr<std::string> ShowAll(const std::vector<ControlPeer>& peers, bool& held) {
-  std::string id;
-  bool same = true;
+// What the relays that answer have shown.
+struct Shown {
+  std::vector<ControlPeer> peers;
+  bool held = false;
+  std::string id;    // of the last gap
+  bool same = true;  // all gaps have this id
+};
+
+// Shows each relay's gap. One that does not answer does not keep the operator from the others.
+Shown ShowAll(const std::vector<ControlPeer>& peers) {
+  Shown shown;
   for (const ControlPeer& peer : peers) {
-    WR_ASSIGN_OR_RETURN(const Reply reply, SendRequest(peer, "show"));
-    Print(peer, reply.text);
-    if (reply.what == "held" || reply.what == "blocked") {
-      same = same && (id.empty() || id == reply.id);
-      id = reply.id;
-      held = true;
+    const auto reply = SendRequest(peer, "show");
+    if (!reply.ok()) {
+      ReportSkipped(peer, reply.status());
+      continue;
+    }
+    Print(peer, reply->text);
+    shown.peers.push_back(peer);
+    if (reply->what == "held" || reply->what == "blocked") {
+      shown.same = shown.same && (shown.id.empty() || shown.id == reply->id);
+      shown.id = reply->id;
+      shown.held = true;
     }
   }
-  return same ? id : "";
+  return shown;
 }
 
 ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers) {
-  bool held = false;
-  const auto shown = ShowAll(peers, held);
-  if (!shown.ok()) {
-    return Report(shown.status());
+  const Shown shown = ShowAll(peers);
+  if (shown.peers.empty()) {
+    return Report(Error(ErrorCode::kRelaySilent, "no relay of this slot answers"));
   }
-  if (!held) {
+  if (!shown.held) {
     return ExitCode::kOk;
   }
-  const std::string id = flags.gap.empty() ? *shown : flags.gap;
+  const std::string common = shown.same ? shown.id : "";
+  const std::string id = flags.gap.empty() ? common : flags.gap;
   if (!flags.accept || id.empty()) {
     // Without an id only a gap that was shown is accepted: the operator must have read it.
     fmt::print("{}\n", flags.accept ? "The relays are on hold at different gaps; name one: "
@@ -135,7 +140,7 @@ ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers)
     return ExitCode::kProblemsFound;
   }
   ExitCode code = ExitCode::kOk;
-  for (const ControlPeer& peer : peers) {
+  for (const ControlPeer& peer : shown.peers) {
     code = Worse(code, Accept(peer, id));
   }
   return code;
@@ -144,7 +149,7 @@ ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers)
 }  // namespace
 
 ExitCode ResumeCommand(const ResumeFlags& flags) {
-  ConfigFlags config_flags = flags.config;
+  ConfigFlags config_flags = ForChange(flags.config, flags.accept);
   // The command connects to the relay only. Slot and DSN are used to find the socket's name.
   config_flags.needs = {.postgres = false, .kafka = false};
   const auto loaded = LoadConfig(config_flags);

@@ -1,8 +1,6 @@
 // `walrelay run`: the daemon.
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -29,15 +27,6 @@ Relay::DeliveryObserver MakeObserver(const std::string& events, const Clock& clo
   return
       [printer = EventPrinter(events == "json", clock)](
           const Delivery& delivery, WallTime commit_time) { printer.Print(delivery, commit_time); };
-}
-
-// Memory holds passwords and payloads, which a core file would write to disk. RLIMIT_CORE does not
-// apply if the kernel pipes core files to a program; PR_SET_DUMPABLE does.
-void ForbidCoreDumps() {
-  // Errors are ignored: the relay works without this protection too.
-  constexpr rlimit kNone{};
-  (void)::setrlimit(RLIMIT_CORE, &kNone);
-  (void)::prctl(PR_SET_DUMPABLE, 0);
 }
 
 absl::StatusOr<ProcessSpec> Load(const RunFlags& flags) {
@@ -81,8 +70,6 @@ void LogStart(const ProcessSpec& spec) {
 }  // namespace
 
 ExitCode RunCommand(const RunFlags& flags) {
-  // Before the configuration is read, which may contain passwords.
-  ForbidCoreDumps();
   // Before any thread starts: threads inherit the mask that blocks these signals, so that only the
   // main thread receives them.
   DaemonSignals signals;

@@ -201,7 +201,7 @@ absl::Status Apply(const Config& config, const SetupOptions& options) {
 }  // namespace
 
 ExitCode SetupCommand(const SetupFlags& flags) {
-  ConfigFlags config_flags = flags.config;
+  ConfigFlags config_flags = ForChange(flags.config, flags.apply);
   // Printing the script needs no server.
   config_flags.needs = {.postgres = flags.apply, .kafka = false};
   auto loaded = LoadConfig(config_flags);
@@ -222,8 +222,7 @@ ExitCode SetupCommand(const SetupFlags& flags) {
     }
     return ExitCode::kOk;
   }
-  absl::Status status = CheckPostgresTransport(loaded->config.source);
-  status.Update(status.ok() ? Apply(loaded->config, *options) : status);
+  const absl::Status status = Apply(loaded->config, *options);
   return status.ok() ? ExitCode::kOk : Report(status);
 }
 

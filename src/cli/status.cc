@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "base/system_clock.h"
+#include "base/text.h"
 #include "cli/commands.h"
+#include "cli/local_relays.h"
 #include "http/http_client.h"
 #include "kafka/progress_topic.h"
 #include "kafka/reaper.h"
@@ -81,7 +83,6 @@ absl::Status SurveyInto(StatusReport& report, PgConnection& connection, const Co
 
 // The report of a relay that does not answer: what the slot and the tables show.
 absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config, Reaper& reaper) {
-  WR_RETURN_IF_ERROR(CheckPostgresTransport(config.source));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kRequestTimeout));
   slot.risk = SlotRiskClassifier().Classify(slot);
@@ -96,11 +97,34 @@ absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config, Reaper& reap
   return report;
 }
 
-// Returns the text to show.
+// A member of a JSON object, as JsonObject writes it.
+std::string Member(std::string_view name, std::string_view value) {
+  std::string out = fmt::format("\"{}\":", name);
+  AppendJsonString(value, out);
+  return out;
+}
+
+// Another relay may listen at the address, or another program. `status` is "/status.json" of what
+// listens there. Nothing is known without a source in the configuration, as in a container's probe.
+void WarnOfAnotherRelay(const Config& config, std::string_view status) {
+  const PipelineIdentity identity = IdentityOf(config.source);
+  const bool known = !config.source.dsn.empty() || !config.source.name.empty();
+  if (known && (status.find(Member("source", identity.source)) == std::string_view::npos ||
+                status.find(Member("slot_name", identity.slot)) == std::string_view::npos)) {
+    fmt::print(stderr,
+               "walrelay: warning: the relay at {} is not that of this configuration (source {}, "
+               "slot {}). If both run on this host, set http.listen to the address of this one.\n",
+               config.http.listen, Printable(identity.source), identity.slot);
+  }
+}
+
+// Returns the text to show. What the listener has sent is escaped: it may be another user's.
 absl::StatusOr<std::string> FetchStatus(const Config& config, bool json, Reaper& reaper) {
   const auto answer = Get(config, json ? "/status.json" : "/status.txt");
   if (answer.ok() && answer->status == 200) {
-    return answer->body;
+    const auto other = json ? answer : Get(config, "/status.json");
+    WarnOfAnotherRelay(config, other.ok() ? std::string_view(other->body) : "");
+    return PrintableLines(answer->body);
   }
   // Only silence means that no relay runs here. Other errors, such as an invalid address, must not
   // be hidden by the state of the slot.
@@ -141,7 +165,9 @@ ExitCode Probe(const Config& config, const std::string& probe) {
   if (!answer.ok()) {
     return Report(answer.status());
   }
-  fmt::print("{}", answer->body);
+  const auto status = Get(config, "/status.json");
+  WarnOfAnotherRelay(config, status.ok() ? std::string_view(status->body) : "");
+  fmt::print("{}", PrintableLines(answer->body));
   return answer->status == 200 ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 

@@ -46,11 +46,19 @@ std::string MaskedQuery(std::string_view query) {
   return out;
 }
 
-// As libpq parses it: the user is the text before an "@" that no "/" precedes.
+// As libpq parses it: the user is the text before an "@" that no "/" precedes. An "@" only behind
+// a "/" is probably behind a password that is not encoded, so everything before it is masked.
 std::string MaskedUri(std::string_view uri) {
   const size_t start = uri.find("//") + 2;
-  // A "?" in the password does not begin the query: the search starts after the user.
   const size_t slash = std::min(uri.find('/', start), uri.size());
+  const size_t last_at = uri.rfind('@');
+  const bool has_user = uri.substr(start, slash - start).find('@') != std::string_view::npos;
+  if (last_at != std::string_view::npos && last_at > slash &&
+      (!has_user ||
+       uri.substr(slash, uri.find('?', slash) - slash).find('@') != std::string_view::npos)) {
+    return std::string(uri.substr(0, start)).append(kMask) + MaskedQuery(uri.substr(last_at));
+  }
+  // A "?" in the password does not begin the query: the search starts after the user.
   const size_t user_end = uri.substr(0, slash).rfind('@');
   const size_t question = uri.find('?', user_end == std::string_view::npos ? start : user_end);
   const size_t authority_end = std::min(slash, question);
@@ -92,10 +100,18 @@ std::string MaskedPairs(std::string_view pairs) {
 
 }  // namespace
 
-// Keywords that look like a password are masked, whether or not libpq knows them.
+// Keywords that look like a password are masked, whether or not libpq knows them. A URI with
+// another scheme, such as "jdbc:postgresql", is masked like one of libpq's.
 std::string MaskedDsn(std::string_view dsn) {
-  const bool uri = dsn.starts_with("postgresql://") || dsn.starts_with("postgres://");
-  return uri ? MaskedUri(dsn) : MaskedPairs(dsn);
+  const size_t equals = dsn.find('=');
+  if (dsn.find("://") < equals) {
+    return MaskedUri(dsn);
+  }
+  if (equals == std::string_view::npos && !dsn.empty()) {
+    // Neither form: "user:password@host", or a password in the wrong place.
+    return std::string(kMask).append(dsn.substr(std::min(dsn.rfind('@'), dsn.size())));
+  }
+  return MaskedPairs(dsn);
 }
 
 }  // namespace walrelay

@@ -38,6 +38,11 @@ absl::Status SetTable(Config& config, const RawValue& value) {
   return absl::OkStatus();
 }
 
+// Arguments may be secrets, such as a token for a vault.
+std::string ShowCommand(const std::vector<std::string>& command) {
+  return ToToml(command.size() < 2 ? command : std::vector<std::string>{command.front(), "***"});
+}
+
 std::string ShowTable(const Config& config) {
   const OutboxTable& table = config.source.tables.front();
   return TomlString(table.name.empty() ? "" : QualifiedName(table));
@@ -128,11 +133,18 @@ constexpr Option kOptions[] = {
         "source", "password_file", kString,
         "A file that contains the password. Read again for each connection, so that a "
         "rotated password needs no restart. Must not be readable by other users."),
-    Row<kSource, &SourceConfig::password_command>(
-        "source", "password_command", kList,
-        "A program and its arguments, run without a shell before each connection: its standard "
-        "output is the password. For passwords that expire, such as RDS and Cloud SQL IAM tokens "
-        "([guide](guides/postgres-logins.md)). It may take `connect_timeout`."),
+    {"source",
+     "password_command",
+     kList,
+     {},
+     "A program and its arguments, run without a shell before each connection: its standard "
+     "output is the password. For passwords that expire, such as RDS and Cloud SQL IAM tokens "
+     "([guide](guides/postgres-logins.md)). It may take `connect_timeout`. The program is found in "
+     "the absolute folders of `PATH`.",
+     [](Config& config, const RawValue& value) {
+       return ParseInto(value, config.source.password_command);
+     },
+     [](const Config& config) { return ShowCommand(config.source.password_command); }},
     Row<kSource, &SourceConfig::slot>(
         "source", "slot", kString,
         "The replication slot: lower-case letters, digits and underscores. The slot is also "
@@ -441,11 +453,16 @@ constexpr Option kOptions[] = {
         "A file that contains a token. Read again every two seconds. Must not be readable by other "
         "users. With `sasl_mechanism = \"OAUTHBEARER\"`, set exactly one of `token_file`, "
         "`token_command` and `token_endpoint`."),
-    PartRow<kKafka, kOauth, &OauthConfig::token_command>(
-        "kafka.oauth", "token_command", kList,
-        "A program and its arguments, run without a shell: it prints a token, or a JSON object "
-        "with "
-        "`access_token` and `expires_in`. Run again when 80 % of the token's lifetime has passed."),
+    {"kafka.oauth",
+     "token_command",
+     kList,
+     {},
+     "A program and its arguments, run without a shell: it prints a token, or a JSON object with "
+     "`access_token` and `expires_in`. Run again when 80 % of the token's lifetime has passed.",
+     [](Config& config, const RawValue& value) {
+       return ParseInto(value, config.kafka.oauth.token_command);
+     },
+     [](const Config& config) { return ShowCommand(config.kafka.oauth.token_command); }},
     PartRow<kKafka, kOauth, &OauthConfig::token_endpoint>(
         "kafka.oauth", "token_endpoint", kString,
         "The `https` URL of an OIDC provider's token endpoint: walrelay requests tokens with the "

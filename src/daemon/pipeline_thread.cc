@@ -109,7 +109,7 @@ PruneThread::Callbacks MakePruneCallbacks(StatusBoard& board) {
 std::unique_ptr<ControlServer> StartControl(const Config& config, const StatusBoard& board,
                                             EventLoop& loop) {
   auto server = ControlServer::Start(
-      ControlPrefix(config.source.slot, DescribeDsn(config.source)),
+      ControlPrefix(config.source.slot, DescribeDsnAlone(config.source)),
       [&board, &loop](std::string_view request) {
         if (request == kPublishedRequest) {
           return AnswerPublished(board.published());

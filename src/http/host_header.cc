@@ -45,10 +45,12 @@ bool NamesThisMachine(std::string_view host_header, std::string_view own_name) {
     return false;
   }
   // Against DNS rebinding: a page of another site can make a browser send requests here only under
-  // a public name of that site. Addresses and names without a dot are not such names.
+  // a name of that site. Addresses and names without a dot are not such names. Names below
+  // .internal and .local can be: the networks of clouds and offices let their users choose them.
+  // Names of Services are of the cluster's own network, which no browser uses.
   return IsAddress(name) || name.find_first_of(".:[]") == std::string::npos ||
-         name.ends_with(".localhost") || name.ends_with(".local") || name.ends_with(".internal") ||
-         name == NameOf(own_name);
+         name.ends_with(".localhost") || name.ends_with(".svc.cluster.local") ||
+         name == "host.docker.internal" || name == NameOf(own_name);
 }
 
 }  // namespace walrelay

@@ -9,11 +9,10 @@
 
 namespace walrelay {
 
-// True for an IP address, a single-label name (localhost, a Compose service), a name in a domain
-// that cannot be registered (.localhost, .local as in svc.cluster.local, .internal), `own_name`,
-// and an empty Host, which browsers do not send.
-// `host_header` may have a port and a trailing dot; case does not matter. `own_name`: this host's
-// name. Pure.
+// True for an IP address, a single-label name (localhost, a Compose service), a name below
+// .localhost or .svc.cluster.local, host.docker.internal, `own_name`, and an empty Host, which
+// browsers do not send. `host_header` may have a port and a trailing dot; case does not matter.
+// `own_name`: this host's name. Pure.
 bool NamesThisMachine(std::string_view host_header, std::string_view own_name);
 
 }  // namespace walrelay

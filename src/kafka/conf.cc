@@ -12,6 +12,7 @@
 
 #include "auth/token_source.h"
 #include "base/check.h"
+#include "base/http_call.h"
 #include "base/log.h"
 #include "base/loopback.h"
 #include "base/secret_file.h"
@@ -314,17 +315,21 @@ std::string WeaknessOf(const KafkaConfig& kafka) {
 
 // The request to the endpoint contains the client's secret.
 absl::Status CheckTokenEndpoint(const KafkaConfig& kafka) {
-  const std::string_view url = kafka.oauth.token_endpoint;
-  constexpr std::string_view kHttp = "http://";
-  if (!url.starts_with(kHttp) || kafka.allow_insecure) {
+  if (kafka.oauth.token_endpoint.empty()) {
     return absl::OkStatus();
   }
-  const std::string_view server = url.substr(0, url.find('/', kHttp.size()));
-  return IsLoopback(HostOf(server))
+  const std::optional<HttpUrl> url = ParseHttpUrl(kafka.oauth.token_endpoint);
+  if (!url) {
+    return Error(ErrorCode::kConfigValue,
+                 "[kafka.oauth] token_endpoint: expected an https URL without user and password",
+                 "Use client_id and client_secret_file.");
+  }
+  return url->IsPrivate() || kafka.allow_insecure
              ? absl::OkStatus()
-             : Error(ErrorCode::kInsecureTransport,
-                     fmt::format("[kafka.oauth] token_endpoint {}", Printable(server, 80)),
-                     "Use the https URL of the token endpoint.");
+             : Error(
+                   ErrorCode::kInsecureTransport,
+                   fmt::format("[kafka.oauth] token_endpoint http://{}", Printable(url->host, 80)),
+                   "Use the https URL of the token endpoint.");
 }
 
 }  // namespace

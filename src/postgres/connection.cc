@@ -14,6 +14,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/loopback.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "postgres/pg_error.h"
 #include "walrelay/error.h"
@@ -120,6 +122,22 @@ absl::StatusOr<PGconn*> StartOnThread(const ConnectionParameters& parameters, St
                    "timed out while resolving the name of the host: the resolver does not answer");
 }
 
+struct OptionsDeleter {
+  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
+};
+
+// The sslmode that libpq uses for this connection, wherever it comes from.
+std::string ModeOf(PGconn* connection) {
+  const std::unique_ptr<PQconninfoOption, OptionsDeleter> options(PQconninfo(connection));
+  for (const PQconninfoOption* each = options.get(); each != nullptr && each->keyword != nullptr;
+       ++each) {
+    if (std::string_view(each->keyword) == "sslmode" && each->val != nullptr) {
+      return each->val;
+    }
+  }
+  return "";
+}
+
 // PGRES_EMPTY_QUERY and PGRES_NONFATAL_ERROR do not occur: walrelay sends no empty query, and libpq
 // never returns the latter.
 bool Failed(const PGresult* result) {
@@ -145,6 +163,28 @@ PGconn* StartConnecting(const ConnectionParameters& parameters) {
 
 bool NamesAreBeingResolved() {
   return abandoned_attempts.load() > 0;
+}
+
+// The server's address is known as soon as libpq has resolved the host's name, before anything is
+// sent to it.
+absl::StatusOr<PostgresPollingStatusType> PollConnecting(PGconn* connection, Transport transport) {
+  const std::string address = PQhostaddr(connection);
+  const bool local = address.empty() || IsLoopback(address);
+  if (transport == Transport::kAny || local) {
+    return PQconnectPoll(connection);
+  }
+  if (const std::string mode = ModeOf(connection); mode != "verify-full") {
+    return Error(ErrorCode::kInsecureTransport,
+                 fmt::format("[source] host {} has the address {}, which is another host's, and "
+                             "sslmode={} may send rows and passwords in clear text",
+                             Printable(PQhost(connection), 200), Printable(address, 60), mode));
+  }
+  const PostgresPollingStatusType state = PQconnectPoll(connection);
+  if (state == PGRES_POLLING_OK && PQsslInUse(connection) == 0 && PQgssEncInUse(connection) == 0) {
+    return Error(ErrorCode::kInsecureTransport,
+                 fmt::format("[source] the connection to {} is not encrypted", address));
+  }
+  return state;
 }
 
 int LibpqVersion() {
@@ -185,7 +225,8 @@ std::optional<Micros> PgResult::Seconds(int row, const char* column) const {
 }
 
 absl::StatusOr<PgConnection> PgConnection::Connect(const ConnectionParameters& parameters,
-                                                   Micros timeout, int interrupt_fd) {
+                                                   Transport transport, Micros timeout,
+                                                   int interrupt_fd) {
   const SteadyTime deadline = After(timeout);
   WR_ASSIGN_OR_RETURN(PGconn* const started, StartOnThread(parameters, deadline, interrupt_fd));
   PgConnection connection(started, interrupt_fd);
@@ -197,18 +238,18 @@ absl::StatusOr<PgConnection> PgConnection::Connect(const ConnectionParameters& p
   PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
   connection.notice_ = std::make_unique<NoticeCallback>();
   PQsetNoticeReceiver(connection.get(), ForwardNotice, connection.notice_.get());
-  WR_RETURN_IF_ERROR(connection.FinishConnecting(deadline));
+  WR_RETURN_IF_ERROR(connection.FinishConnecting(transport, deadline));
   PQsetErrorVerbosity(connection.get(), PQERRORS_DEFAULT);
   return connection;
 }
 
-absl::Status PgConnection::FinishConnecting(SteadyTime deadline) {
+absl::Status PgConnection::FinishConnecting(Transport transport, SteadyTime deadline) {
   // libpq's documentation: the first wait is for writing.
   PostgresPollingStatusType state = PGRES_POLLING_WRITING;
   while (PQstatus(get()) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
          state != PGRES_POLLING_FAILED) {
     WR_RETURN_IF_ERROR(Wait(state == PGRES_POLLING_WRITING, deadline));
-    state = PQconnectPoll(get());
+    WR_ASSIGN_OR_RETURN(state, PollConnecting(get(), transport));
   }
   return state == PGRES_POLLING_OK ? absl::OkStatus() : ConnectError(get());
 }

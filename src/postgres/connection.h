@@ -36,6 +36,12 @@ PGconn* StartConnecting(const ConnectionParameters& parameters);
 // with _Exit() then: exit() would destroy what the thread uses.
 bool NamesAreBeingResolved();
 
+// PQconnectPoll(), which may send a password, unless the policy forbids the connection: checks the
+// address of the server and the sslmode that libpq uses before, and that the connection is
+// encrypted at its end. REQUIRES: as for PQconnectPoll(). Errors: WR-1006; the connection must be
+// closed then.
+absl::StatusOr<PostgresPollingStatusType> PollConnecting(PGconn* connection, Transport transport);
+
 struct PgResultDeleter {
   void operator()(PGresult* result) const { PQclear(result); }
 };
@@ -73,9 +79,10 @@ class PgConnection {
   // Connects to one host (EachHost() of connection_parameters.h). `interrupt_fd`: when it becomes
   // readable, waits end with kCancelled; -1 for none. It is not read.
   // `interrupt_fd` is not owned. Errors: kCancelled, WR-2001 after `timeout`, and those of
-  // ConnectError().
+  // PollConnecting() and ConnectError().
   static absl::StatusOr<PgConnection> Connect(const ConnectionParameters& parameters,
-                                              Micros timeout, int interrupt_fd);
+                                              Transport transport, Micros timeout,
+                                              int interrupt_fd);
 
   // Runs one SQL or replication command and returns its rows, if any. An error of the server is
   // mapped to an ErrorCode and leaves the connection open.
@@ -130,7 +137,8 @@ class PgConnection {
       : connection_(connection), interrupt_fd_(interrupt_fd) {}
 
   // Continues PQconnectStartParams() until the connection is ready or has failed.
-  absl::Status FinishConnecting(std::chrono::steady_clock::time_point deadline);
+  absl::Status FinishConnecting(Transport transport,
+                                std::chrono::steady_clock::time_point deadline);
   // Waits until the socket is ready, until the deadline, or until the interrupt descriptor is
   // readable.
   absl::Status Wait(bool for_write, std::chrono::steady_clock::time_point deadline) const;

@@ -2,12 +2,15 @@
 //
 // walrelay adds the application name, UTF-8, the settings of the session contract
 // (session_settings.h) and timeouts that detect a dead peer, and disables GSS encryption.
-// Parameters in the DSN take precedence, except over the settings of the session contract.
+// Parameters in the DSN, in a service file and in variables take precedence, except over the
+// settings of the session contract. libpq completes them, so that what is checked here is what it
+// uses.
 //
 // Source: Postgres documentation, "Database Connection Control Functions".
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,11 +31,23 @@ enum class ConnectionPurpose {
   kSetup,        // an ordinary connection that changes the database
 };
 
-// Reads the password file, so that each connection uses the current password. The password of
-// source.password_command is not part of the result: see SetPassword(). Errors: WR-1003 for an
-// invalid DSN, WR-1005 for the file.
-absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig& source,
-                                                              ConnectionPurpose purpose);
+// What a connection must be like.
+enum class Transport {
+  kVerified,  // TLS with a verified server; or the server runs on this host
+  kAny,       // source.allow_insecure
+};
+Transport TransportOf(const SourceConfig& source);
+
+// The parameters of every login: there is no other way to one. Service file, variables and defaults
+// are part of the result. Refuses a connection over a network without verified TLS, unless
+// source.allow_insecure is set; Unix sockets and loopback do not count as a network.
+//
+// `option`: the option that has the DSN, for messages. Reads the password file, so that each
+// connection uses the current password. The password of source.password_command is not part of the
+// result: see SetPassword(). Errors: WR-1003 for an invalid DSN or an unknown service, WR-1005 for
+// the file, WR-1006.
+absl::StatusOr<ConnectionParameters> MakeConnectionParameters(
+    const SourceConfig& source, ConnectionPurpose purpose, std::string_view option = "source.dsn");
 
 // Replaces the password.
 void SetPassword(ConnectionParameters& parameters, const Secret& password);
@@ -43,28 +58,31 @@ void SetPassword(ConnectionParameters& parameters, const Secret& password);
 // to each host separately.
 std::vector<ConnectionParameters> EachHost(const ConnectionParameters& parameters);
 
-// Whether a standby is accepted: if the DSN or the environment sets target_session_attrs, or the
-// DSN names only one host.
+// Whether a standby is accepted: if target_session_attrs is set, or there is only one host.
 bool AcceptsStandby(const ConnectionParameters& parameters);
-
-// Rejects connections over a network without verified TLS. Unix sockets and loopback do not count
-// as a network. Errors: WR-1006, WR-1003.
-absl::Status CheckPostgresTransport(const SourceConfig& source);
 
 // Checks, for the parameters of one host, that the file with the certificate authorities can be
 // read if the server's certificate must be verified. libpq notices a missing file only after the
 // server has answered. Unix sockets have no TLS. Errors: WR-2016; what to write in the DSN is in
-// its hint. Source: Postgres documentation, "Client Verification of Server Certificates". A
-// parameter of a service file is not known here: with one, libpq itself reports the file.
+// its hint. Source: Postgres documentation, "Client Verification of Server Certificates".
+// REQUIRES: `parameters` are of MakeConnectionParameters().
 absl::Status CheckRootCertificate(const ConnectionParameters& parameters);
 
-// Formats the DSN as "host:port/database as user" for messages, without the password.
-// "?" for an invalid DSN. Uses the PG* variables as libpq does, but no service file.
+// Formats what the DSN leads to as "host:port/database as user" for messages, without the password.
+// "?" for an invalid DSN.
 std::string DescribeDsn(const SourceConfig& source);
+
+// The same for the DSN alone, without what libpq adds: equal in every process that has the same
+// configuration, whatever its user and its variables are.
+std::string DescribeDsnAlone(const SourceConfig& source);
+
+// Whether IdentityOf() has a source name that source.name could have, or brackets for an IPv6
+// address. Errors: WR-1003, which does not repeat the name.
+absl::Status CheckSourceName(const SourceConfig& source);
 
 // The identity of the pipeline that reads `source`: source.name, or "host/database" of the DSN, and
 // the slot. Contains no user name and no password, except that a database without a name is called
-// like the user, as in libpq.
+// like the user, as libpq does.
 //
 // Of several hosts, which are one cluster, the first counts; ":port" follows if it is not 5432. A
 // Unix socket and a loopback address are named after this machine: "localhost" would be the same

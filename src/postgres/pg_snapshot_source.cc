@@ -113,7 +113,9 @@ absl::Status PgSnapshotSource::Connect(const std::optional<Secret>& password) {
 absl::Status PgSnapshotSource::ContinueConnecting() {
   // PQconnectPoll() assumes that the socket is ready.
   while (IsReady(PQsocket(connection_.get()), wants_write_ ? POLLOUT : POLLIN)) {
-    switch (PQconnectPoll(connection_.get())) {
+    WR_ASSIGN_OR_RETURN(const PostgresPollingStatusType state,
+                        PollConnecting(connection_.get(), TransportOf(config_)));
+    switch (state) {
       case PGRES_POLLING_OK:
         if (PQsetnonblocking(connection_.get(), 1) != 0) {
           return ConnectError(connection_.get());

@@ -38,13 +38,16 @@ PruneProof IncludeOlderRows(PruneProof proof) {
   return proof;
 }
 
-// The name of a WAL file begins with the timeline.
+// The name of a WAL file begins with the timeline. An xid that the server has not assigned yet is
+// not in a row that was published.
 std::string IsServerOf(const PruneProof& proof) {
   return fmt::format(
       "(pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8) "
       "OPERATOR(pg_catalog.=) '{:08X}' AND EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots s "
-      "WHERE s.slot_name OPERATOR(pg_catalog.=) {} AND s.active_pid OPERATOR(pg_catalog.=) {}))",
-      proof.timeline, QuoteLiteral(proof.slot), proof.backend_pid);
+      "WHERE s.slot_name OPERATOR(pg_catalog.=) {} AND s.active_pid OPERATOR(pg_catalog.=) {}) AND "
+      "{}::pg_catalog.numeric OPERATOR(pg_catalog.<=) pg_catalog.pg_snapshot_xmax("
+      "pg_catalog.pg_current_snapshot())::pg_catalog.text::pg_catalog.numeric)",
+      proof.timeline, QuoteLiteral(proof.slot), proof.backend_pid, proof.xids.before);
 }
 
 }  // namespace walrelay

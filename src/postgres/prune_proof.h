@@ -37,9 +37,9 @@ std::optional<PruneProof> ProofForPruning(const std::optional<PublishedProof>& p
 // The same proof, if the operator knows that all rows from before it are published, too.
 PruneProof IncludeOlderRows(PruneProof proof);
 
-// A condition in SQL: whether the server has the timeline of the proof, and whether the walsender
-// of the proof reads the slot there. It does not compare the system, which cannot change while a
-// connection lasts.
+// A condition in SQL: whether the server has the timeline of the proof and has assigned its xids,
+// and whether the walsender of the proof reads the slot there. It does not compare the system,
+// which cannot change while a connection lasts.
 std::string IsServerOf(const PruneProof& proof);
 
 }  // namespace walrelay

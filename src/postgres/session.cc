@@ -67,12 +67,12 @@ absl::Status CheckPrimary(PgConnection& connection, Micros timeout) {
 
 // All settings are applied and checked before the connection is used for anything else: a pooler or
 // a role setting may override what was requested.
-absl::StatusOr<PgConnection> OpenHost(const ConnectionParameters& parameters,
+absl::StatusOr<PgConnection> OpenHost(const ConnectionParameters& parameters, Transport transport,
                                       const SessionOptions& options, Micros timeout, bool primary) {
   WR_RETURN_IF_ERROR(CheckRootCertificate(parameters));
   const auto limit = SteadyClock::now() + timeout;
   WR_ASSIGN_OR_RETURN(PgConnection connection,
-                      PgConnection::Connect(parameters, timeout, options.interrupt_fd));
+                      PgConnection::Connect(parameters, transport, timeout, options.interrupt_fd));
   // The host's share of the time covers all steps together: a server that answers slowly must not
   // use up the time of the next host.
   connection.LimitTo(limit);
@@ -137,7 +137,7 @@ absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
     const auto left = std::chrono::duration_cast<Micros>(deadline - SteadyClock::now());
     // A host that does not answer uses its share only; what it leaves goes to the hosts after it.
     const Micros share = std::min<Micros>(source.connect_timeout, left / (end - i));
-    auto connection = OpenHost(hosts[i], options, share, primary);
+    auto connection = OpenHost(hosts[i], TransportOf(source), options, share, primary);
     if (connection.ok()) {
       Logins().OnAccepted(login);
       return OpenedSession{*std::move(connection), i};

@@ -140,6 +140,18 @@ std::vector<std::string> NamesOf(const std::vector<SetupStep>& steps) {
   return names;
 }
 
+// `role`: quoted; 'public' for a role that does not exist yet.
+absl::StatusOr<bool> MayConnect(PgConnection& connection, const std::string& role) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query(fmt::format("SELECT pg_catalog.has_database_privilege({}, "
+                                   "pg_catalog.current_database()::pg_catalog.text, 'CONNECT') "
+                                   "AS may",
+                                   role),
+                       kPlanTimeout));
+  return row.Bool(0, "may");
+}
+
 // A step of its own for each table: the owner of a table that exists may be another role than the
 // one that runs setup, and nothing else depends on the privilege. `objects`: as for PlanRole().
 absl::Status PlanGrants(PgConnection& connection, const SourceConfig& source,
@@ -147,6 +159,14 @@ absl::Status PlanGrants(PgConnection& connection, const SourceConfig& source,
                         const std::vector<TableInfo>& tables, std::vector<std::string> objects,
                         std::vector<SetupStep>& steps) {
   objects.push_back(fmt::format("role {}", role));
+  // Hardened databases revoke it from PUBLIC.
+  WR_ASSIGN_OR_RETURN(const bool connects,
+                      MayConnect(connection, role_exists ? QuoteLiteral(role) : "'public'"));
+  if (!connects) {
+    const std::string database = connection.database();
+    steps.push_back({fmt::format("CONNECT on database {} for role {}", database, role),
+                     GrantConnect(database, role), objects});
+  }
   for (size_t i = 0; i < tables.size(); ++i) {
     if (tables[i].name.empty()) {
       continue;

@@ -53,13 +53,20 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
     grants += table.name.empty() ? "" : GrantSelect(table, role) + "\n";
   }
   out += fmt::format(
-      "\n-- 4. A role for walrelay. Like every role with REPLICATION, it can read all changes in "
-      "the\n"
-      "--    database. SELECT is for counting rows: publishing needs no privilege on any table. "
-      "Set "
-      "its\n--    password: \\password {}\n"
-      "{}\n{}{}\n",
-      Printable(role), CreateRole(source, role), grants, GrantReplication(platform, role));
+      "\n-- 4. A role for walrelay. Like every role with REPLICATION, it can read everything on "
+      "the "
+      "server:\n"
+      "--    all databases, and the password hashes of all roles (BASE_BACKUP). It can create and "
+      "drop slots.\n"
+      "--    Postgres cannot restrict that: protect its password, and let it log in from the "
+      "relay's "
+      "host only.\n"
+      "--    SELECT is for counting rows: publishing needs no privilege on any table. Set its "
+      "password:\n"
+      "--    \\password {}\n"
+      "{}\n{}\n{}{}\n",
+      Printable(role), CreateRole(source, role), GrantConnectHere(role), grants,
+      GrantReplication(platform, role));
   if (platform.has_pg_hba) {
     out += fmt::format("--    pg_hba.conf: hostssl DATABASE {} ADDRESS scram-sha-256\n",
                        Printable(role));

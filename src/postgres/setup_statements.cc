@@ -89,6 +89,23 @@ std::string CreateRole(const SourceConfig& source, const std::string& role) {
   return sql;
 }
 
+std::string GrantConnect(const std::string& database, const std::string& role) {
+  return fmt::format("GRANT CONNECT ON DATABASE {} TO {};", QuoteIdentifier(database),
+                     QuoteIdentifier(role));
+}
+
+std::string GrantConnectHere(const std::string& role) {
+  // The name of the role must not end the quoted block.
+  std::string quote = "$$";
+  while (role.find(quote) != std::string::npos) {
+    quote.insert(1, "x");
+  }
+  return fmt::format(
+      "DO {0}BEGIN EXECUTE pg_catalog.format('GRANT CONNECT ON DATABASE %I TO %I', "
+      "pg_catalog.current_database(), {1}); END{0};",
+      quote, QuoteLiteral(role));
+}
+
 std::string GrantSelect(const OutboxTable& table, const std::string& role) {
   return fmt::format("GRANT SELECT ON {} TO {};", QuotedName(table), QuoteIdentifier(role));
 }

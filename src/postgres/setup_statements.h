@@ -36,6 +36,11 @@ std::string CreateSlot(const SourceConfig& source, bool failover);
 // GrantReplication() (platform.h) makes it one that may stream.
 std::string CreateRole(const SourceConfig& source, const std::string& role);
 
+// Needed where CONNECT was revoked from PUBLIC.
+std::string GrantConnect(const std::string& database, const std::string& role);
+// The same for the database in which the script is executed.
+std::string GrantConnectHere(const std::string& role);
+
 // For counting rows (metrics.table_count_interval); publishing needs no privilege on a table.
 std::string GrantSelect(const OutboxTable& table, const std::string& role);
 

@@ -12,7 +12,6 @@
 #include "base/check.h"
 #include "base/system_clock.h"
 #include "base/text.h"
-#include "postgres/connection_parameters.h"
 #include "postgres/row_reader.h"
 #include "postgres/session.h"
 #include "relay/row_errors.h"
@@ -45,7 +44,6 @@ class Retry {
 
  private:
   absl::Status Prepare() {
-    WR_RETURN_IF_ERROR(CheckPostgresTransport(config_.source));
     WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config_.source));
     // Only for the descriptions of the tables.
     WR_ASSIGN_OR_RETURN(const RowReader reader,

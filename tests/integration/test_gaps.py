@@ -1,12 +1,36 @@
 #!/usr/bin/python3
 """When the slot may have skipped events, the relay reports a gap, publishes nothing and waits for an operator."""
 
+import os
+import re
+import subprocess
+import unittest
+from pathlib import Path
 from typing import Any
 
 from walrelay_test.gap_case import HELD, NO_ANSWER, NONE_HELD, GapCase
 from walrelay_test.pgoutput import parse_lsn
 from walrelay_test.tcp_proxy import TcpProxy
 from walrelay_test.testcase import for_each_major, main
+
+
+# Listens under a relay's name until standard input ends. Without an answer it never accepts a connection.
+_SQUATTER = """
+import socket, sys, threading
+name, answer = sys.argv[1:]
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind("\\0" + name)
+listener.listen(8)
+def serve():
+    while True:
+        client, _ = listener.accept()
+        client.recv(1000)
+        client.send(answer.encode())
+if answer:
+    threading.Thread(target=serve, daemon=True).start()
+print("listening", flush=True)
+sys.stdin.read()
+"""
 
 
 class SlotGapTest(GapCase):
@@ -80,6 +104,26 @@ class SlotGapTest(GapCase):
         self.advance_slot()
         self.expect_held("WR-2106")
         self.assertEqual(self.relay.stop(seconds=20), 0)  # less than drain_timeout
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can start a process of another user")
+    def test_process_of_another_user_neither_answers_nor_stops_an_acceptance(self) -> None:
+        self.advance_slot()
+        gap = self.expect_held("WR-2106")
+        names = re.findall(f"@(walrelay/{self.slot}/[0-9a-f]+)/", Path("/proc/net/unix").read_text())
+        # One that never accepts a connection, and one that claims that there is no gap.
+        for number, answer in enumerate(("", "none - 0\nAll events were published.")):
+            other = subprocess.Popen(["/usr/bin/python3", "-c", _SQUATTER, f"{names[0]}/0000000{number}", answer], cwd="/",
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=65534, group=65534,
+                                     extra_groups=[])
+            self.addCleanup(other.communicate)
+            self.addCleanup(other.kill)
+            self.assertEqual(other.stdout.readline(), "listening\n")
+        printed = self.resume("--accept-gap", gap["id"], code=NONE_HELD)
+        self.assertIn(f"Gap {gap['id']} is accepted", printed)
+        self.assertIn("of user 65534 is not asked", printed)
+        self.assertNotIn("All events were published", printed)
+        self.outbox.insert(3)
+        self.expect_published(1, 3)
 
     def test_request_of_another_user_is_rejected(self) -> None:
         self.advance_slot()

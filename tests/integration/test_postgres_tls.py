@@ -2,6 +2,9 @@
 """Postgres with TLS and a private authority: what is wrong with the connection string is an error that says what to write."""
 
 import subprocess
+import tempfile
+import unittest
+from pathlib import Path
 from typing import Any
 
 from walrelay_dev.certificates import Authority, use_in_postgres
@@ -77,6 +80,42 @@ class NoTlsTest(IntegrationTest):
         line = relay.wait_for_log("failed", code="WR-1006")
         self.assertIn("allow_insecure = true in [source]", line["hint"])
         self.assertEqual(relay.wait_exit(), 78)
+
+
+class TransportPolicyTest(unittest.TestCase):
+    """Each login of each command obeys the policy, wherever libpq finds the host and the sslmode."""
+
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.folder.chmod(0o755)
+
+    def call(self, *arguments: str, dsn: str, file: str = "", **variables: str) -> str:
+        """What the command prints. It must refuse the connection."""
+        config = self.folder / "walrelay.toml"
+        config.write_text(f'[source]\ndsn = "{dsn}"\n[kafka]\nbootstrap_servers = "127.0.0.1:1"\n'
+                          f'[pipeline]\nprogress = "off"\n[http]\nlisten = "127.0.0.1:1"\n{file}')
+        run = subprocess.run([relay_program(), *arguments, "--config", config], cwd="/", text=True, timeout=60,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=relay_environment() | variables)
+        self.assertIn("WR-1006", run.stdout, arguments)
+        self.assertNotEqual(run.returncode, 0, arguments)
+        return run.stdout
+
+    def test_service_file_overrides_the_variable_as_in_libpq(self) -> None:
+        services = self.folder / "services"
+        services.write_text("[shop]\nhost=192.0.2.2\nsslmode=disable\nuser=u\ndbname=d\n")
+        for command in (["check", "--offline"], ["check"], ["doctor"], ["run"], ["print"], ["status"], ["recover"],
+                        ["setup", "--apply"], ["republish", "--all"], ["init", "--from-table", "outbox"],
+                        ["progress", "init"]):
+            for variables in ({"PGSSLMODE": "verify-full"}, {}):
+                self.assertIn("sslmode=disable", self.call(*command, dsn="service=shop",
+                                                           PGSERVICEFILE=str(services), **variables))
+
+    def test_login_of_pruning_obeys_it(self) -> None:
+        prune = ('[prune]\nmode = "delete"\nkeep = "1h"\n'
+                 'dsn = "postgresql://pruner:PRUNEPASS@192.0.2.2:25999/shop?sslmode=disable"\n')
+        for command in (["check", "--offline"], ["run"]):
+            printed = self.call(*command, dsn="host=127.0.0.1 port=1 user=u dbname=d", file=prune)
+            self.assertNotIn("PRUNEPASS", printed)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """Passwords are used and never shown."""
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
+from walrelay_dev.process import wait_until
 from walrelay_test.testcase import IntegrationTest, RelayProcess, main, relay_program
 
 CANARY = "canary'W \\%41é/@:#"  # has the special characters of URIs, libpq strings, shells and TOML
@@ -98,6 +100,13 @@ class PasswordTest(IntegrationTest):
         relay.wait_ready()
         limits = Path(f"/proc/{relay.pid}/limits").read_text()
         self.assertRegex(limits, r"Max core file size +0 +0 ")
+
+    def test_no_command_writes_a_core_file(self) -> None:
+        command = subprocess.Popen([relay_program(), "import", "debezium", "-"], cwd="/", stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(command.communicate)  # standard input ends, and with it the command
+        limits = Path(f"/proc/{command.pid}/limits")
+        wait_until(lambda: re.search(r"Max core file size +0 +0 ", limits.read_text()), 30, "no limit of core files")
 
     def test_password_file_readable_by_others_is_refused(self) -> None:
         self.expect_refused("WR-1005", {"source.password_file": self.secret_file(CANARY, 0o644)})

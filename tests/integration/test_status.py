@@ -1,9 +1,13 @@
 #!/usr/bin/python3
 """The status of the relay in each of its forms, and `walrelay status` without a running relay."""
 
+import contextlib
 import http.client
+import http.server
 import json
 import subprocess
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 from walrelay_dev.patience import patient
@@ -13,6 +17,24 @@ from walrelay_test.relay_config import relay_environment
 from walrelay_test.testcase import NO_BROKER, IntegrationTest, RelayProcess, main, relay_program
 
 MEGABYTE = 1 << 20
+
+
+@contextlib.contextmanager
+def another_listener(body: str) -> Iterator[int]:
+    """The port of an HTTP server that answers every request with this text."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield server.server_address[1]
+        server.shutdown()
 
 
 class StatusCase(IntegrationTest):
@@ -53,6 +75,22 @@ class StatusTest(StatusCase):
         for shown in (text, relay.get("/readyz?verbose")[1]):
             self.assertRegex(shown, f"source +orders-db, slot {self.slot}\n")
         self.assertIn(f"<span>orders-db</span><span>slot {self.slot}</span>", relay.get("/status")[1])
+
+    def test_text_of_another_listener_cannot_control_the_terminal(self) -> None:
+        with another_listener("\x1b[2JEvents flow.\n\x1b]0;x\x07second\n") as port:
+            for arguments in ([], ["--json"], ["--probe", "ready"]):
+                run = subprocess.run(
+                    [relay_program(), "status", *arguments, "--dsn", self.database.dsn, "--slot", self.slot,
+                     "--set", f"http.listen=127.0.0.1:{port}"], cwd="/", text=True, timeout=60,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=relay_environment())
+                self.assertNotRegex(run.stdout, "[\x1b\x07]")
+                self.assertIn("\\x1b[2JEvents flow.\n", run.stdout)
+                self.assertTrue(run.stdout.startswith("walrelay: warning: the relay at 127.0.0.1:"), run.stdout)
+
+    def test_relay_of_another_slot_is_noticed(self) -> None:
+        relay = self.start_relay({"source.slot": f"{self.slot}_other"})
+        self.assertIn(f"is not that of this configuration (source {self.json_of(relay).source}, slot {self.slot})",
+                      self.call(relay=relay)[1])
 
     def test_recorded_progress_is_shown(self) -> None:
         relay = self.start_relay({"pipeline.progress": "auto", "pipeline.id": self.name})

@@ -1,7 +1,12 @@
 #include "admin/control_socket.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include <cstddef>
+#include <vector>
 
 #include "fakes/status_matchers.h"
 #include "walrelay/error.h"
@@ -55,6 +60,46 @@ TEST(ControlSocketTest, StoppedServerIsNotFoundAndDoesNotAnswer) {
   server->reset();
   EXPECT_TRUE(FindControlPeers(OwnPrefix()).empty());
   EXPECT_THAT(SendControlRequest(peers[0], "show"), HasError(ErrorCode::kRelaySilent));
+}
+
+// What a user starts is in user.slice, whatever its name is.
+TEST(ControlSocketTest, OnlyServicesOfTheSystemThatAreNamedLikeWalrelayAreTrustedByRoot) {
+  for (const char* line :
+       {"0::/system.slice/walrelay.service", "1:name=systemd:/system.slice/walrelay.service",
+        "0::/system.slice/system-walrelay.slice/walrelay@orders.service"}) {
+    EXPECT_TRUE(IsWalrelayService(line)) << line;
+  }
+  for (const char* line :
+       {"", "/", "0::/", "0::/system.slice/nginx.service", "0::/system.slice/walrelay.service/x",
+        "0::/user.slice/user-1000.slice/user@1000.service/app.slice/walrelay.service",
+        "0::/user.slice/user-1000.slice/user@1000.service/x:/system.slice/walrelay.service",
+        "0::/init.scope", "0::/system.slice/walrelay.scope", "walrelay.service"}) {
+    EXPECT_FALSE(IsWalrelayService(line)) << line;
+  }
+}
+
+// Another user can bind any name, and never accept.
+TEST(ControlSocketTest, ListenerThatNeverAcceptsDoesNotHideTheOthers) {
+  std::vector<UniqueFd> squatters;
+  for (char suffix : {'0', '1', '2'}) {
+    const std::string name = OwnPrefix() + suffix;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    name.copy(address.sun_path + 1, name.size());
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    squatters.emplace_back(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::bind(squatters.back().get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+    ASSERT_EQ(::listen(squatters.back().get(), 0), 0);
+    // The queue has one place.
+    squatters.emplace_back(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(squatters.back().get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+  }
+  const auto server =
+      ControlServer::Start(OwnPrefix(), [](std::string_view) { return std::string("x"); });
+  ASSERT_THAT(server, IsOk());
+  const auto peers = FindControlPeers(OwnPrefix());
+  ASSERT_EQ(peers.size(), 1u);
+  EXPECT_THAT(SendControlRequest(peers[0], "show"), IsOk());
 }
 
 }  // namespace

@@ -126,11 +126,25 @@ TEST_F(AwsCredentialsTest, ContainerEndpointReceivesTheTokenOfTheFile) {
 }
 
 TEST_F(AwsCredentialsTest, ContainerEndpointOnANetworkNeedsHttps) {
-  for (const char* url : {"http://example.com/", "http://169.254.170.20/", "ftp://127.0.0.1/",
-                          "http://127.0.0.1.example.com/"}) {
+  for (const char* url :
+       {"http://example.com/", "http://169.254.170.20/", "http://127.0.0.1.example.com/"}) {
     Set("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
     EXPECT_THAT(Find(), HasSubstr("needs https")) << url;
   }
+}
+
+// "http://127.0.0.1:80@192.0.2.2/" only looks like this host.
+TEST_F(AwsCredentialsTest, UrlWithAUserIsRefused) {
+  for (const char* url : {"http://127.0.0.1:80@192.0.2.2:25998/x", "https://u:p@192.0.2.2/",
+                          "http://127.0.0.1@192.0.2.2/", "ftp://127.0.0.1/", "127.0.0.1"}) {
+    Set("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
+    EXPECT_THAT(Find(), HasSubstr("without user and password")) << url;
+  }
+  Set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "");
+  Set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:80@192.0.2.2");
+  EXPECT_THAT(Find(), HasSubstr("without user and password"));
+  Set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://192.0.2.2");
+  EXPECT_THAT(Find(), HasSubstr("needs https"));
 }
 
 TEST_F(AwsCredentialsTest, InstanceMetadataIsAskedWithASessionToken) {

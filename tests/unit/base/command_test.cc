@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "fakes/environment_variable.h"
@@ -129,6 +130,25 @@ TEST_F(CommandTest, InterruptEndsTheWait) {
   const UniqueFd interrupt(::eventfd(1, EFD_CLOEXEC));
   const auto output = RunCommand({"sleep", "1000"}, kCode, seconds(60), interrupt.get());
   EXPECT_TRUE(absl::IsCancelled(output.status()));
+}
+
+// The current folder may belong to another user.
+TEST_F(CommandTest, RelativeFoldersOfPathAreIgnored) {
+  directory_.Write("token-helper", "#!/bin/sh\necho hunter2\n", 0700);
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_.path());
+  for (const char* folders : {".", "", ":/bin", "/bin:", "./"}) {
+    const testing::EnvironmentVariable path("PATH", folders);
+    EXPECT_THAT(FindProgram("token-helper"), HasError(ErrorCode::kConfigValue)) << folders;
+    EXPECT_EQ(MessageOf(RunCommand({"token-helper"}, kCode, seconds(60)).status()),
+              "token-helper: No such file or directory")
+        << folders;
+  }
+  {
+    const testing::EnvironmentVariable path("PATH", directory_.path());
+    EXPECT_THAT(RunCommand({"token-helper"}, kCode, seconds(60)), IsOk());
+  }
+  std::filesystem::current_path(before);
 }
 
 TEST_F(CommandTest, ProgramIsFoundInPathOrByItsPath) {

@@ -68,6 +68,34 @@ TEST_F(HttpCallTest, OtherSchemesAreRejected) {
   EXPECT_TRUE(absl::IsUnavailable(CallHttp(call_).status()));
 }
 
+TEST_F(HttpCallTest, RequestInClearTextToAnotherHostIsRefused) {
+  for (const char* url : {"http://192.0.2.2/", "http://127.0.0.1:80@192.0.2.2/"}) {
+    call_.url = url;
+    EXPECT_TRUE(absl::IsUnavailable(CallHttp(call_).status())) << url;
+  }
+  call_.url = "http://192.0.2.2/";
+  EXPECT_EQ(MessageOf(CallHttp(call_).status()),
+            "the request would cross the network in clear text: use https");
+}
+
+TEST(ParseHttpUrlTest, HostIsTheOneThatLibcurlConnectsTo) {
+  for (const auto& [url, host] :
+       {std::pair("http://localhost/x", "localhost"), std::pair("http://[::1]:80/?a@b", "::1"),
+        std::pair("https://example.com#x@y", "example.com"),
+        std::pair("http://127.1/", "127.0.0.1")}) {
+    const auto parsed = ParseHttpUrl(url);
+    ASSERT_TRUE(parsed.has_value()) << url;
+    EXPECT_EQ(parsed->host, host);
+    EXPECT_EQ(parsed->IsPrivate(), std::string_view(host) != "example.com" || parsed->tls);
+  }
+  for (const char* url :
+       {"", "localhost", "ftp://localhost/", "file:///x", "http://", "http://u@localhost/",
+        "http://u:p@localhost/", "http://127.0.0.1:80@example.com/", "http://a b/",
+        "http://localhost\t/", "http://127.0.0.1\\@example.com/", " http://localhost/"}) {
+    EXPECT_FALSE(ParseHttpUrl(url).has_value()) << url;
+  }
+}
+
 TEST(UriEncodeTest, OnlyUnreservedCharactersRemain) {
   EXPECT_EQ(UriEncode("aZ09-._~"), "aZ09-._~");
   EXPECT_EQ(UriEncode("a b+c/d:\xC3\xA9%"), "a%20b%2Bc%2Fd%3A%C3%A9%25");

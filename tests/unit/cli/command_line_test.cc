@@ -369,7 +369,8 @@ TEST_F(CommandLineTest, SetupDoesNotApplyOverAnInsecureConnection) {
 
 TEST_F(CommandLineTest, SetupApplyReportsAnUnreachableServer) {
   EXPECT_EQ(RunLocally({"setup", "--apply"}), 69);
-  EXPECT_THAT(error_, StartsWith("walrelay: WR-2001"));
+  EXPECT_THAT(error_, StartsWith("walrelay: no configuration file; using flags and variables\n"
+                                 "walrelay: WR-2001"));
 }
 
 TEST_F(CommandLineTest, CheckReportsPostgresAndKafkaAndExitsWithThree) {

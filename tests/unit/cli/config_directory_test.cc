@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "fakes/environment_variable.h"
 #include "fakes/status_matchers.h"
@@ -51,6 +52,17 @@ TEST_F(ConfigDirectoryTest, InvalidFileMakesOnlyItsPipelineInvalid) {
   EXPECT_THAT(spec->pipelines[0].config, IsOk());
   EXPECT_FALSE(spec->pipelines[1].config.ok());
   EXPECT_THAT(MessageOf(spec->pipelines[1].config.status()), HasSubstr("b.toml"));
+}
+
+// Anyone who may write to the folder could otherwise add a pipeline, and commands.
+TEST_F(ConfigDirectoryTest, FileThatOthersMayWriteIsInvalid) {
+  Write("a.toml", "a");
+  Write("b.toml", "b");
+  ASSERT_EQ(::chmod(directory_.File("b.toml").c_str(), 0646), 0);
+  const auto spec = Load();
+  ASSERT_THAT(spec, IsOk());
+  EXPECT_THAT(spec->pipelines[0].config, IsOk());
+  EXPECT_THAT(spec->pipelines[1].config, HasError(ErrorCode::kUntrustedFile, "b.toml"));
 }
 
 TEST_F(ConfigDirectoryTest, SecondReaderOfASlotIsInvalid) {

@@ -52,6 +52,39 @@ TEST_F(ConfigFlagsTest, FlagOverridesVariableAndVariableOverridesTheDefaultFile)
   EXPECT_EQ(Slot(), "flag");
 }
 
+// The file may name commands.
+TEST_F(ConfigFlagsTest, FileOfTheCurrentFolderMustNotBeWritableByOthers) {
+  const std::string file = directory_.Write("walrelay.toml", "[source]\nslot = 'found'\n", 0666);
+  EXPECT_THAT(Load(), HasError(ErrorCode::kUntrustedFile, "is writable by other users"));
+  flags_.file = "walrelay.toml";
+  EXPECT_EQ(Slot(), "found");
+  flags_.file.clear();
+  variable_.Set(file);
+  EXPECT_EQ(Slot(), "found");
+}
+
+TEST_F(ConfigFlagsTest, BrokenLinkInTheCurrentFolderIsNotPassedOver) {
+  std::filesystem::create_symlink("none", directory_.File("walrelay.toml"));
+  EXPECT_THAT(Load(), HasError(ErrorCode::kConfigFile, "none: No such file"));
+}
+
+TEST_F(ConfigFlagsTest, CommandThatChangesSomethingNamesItsFileFirst) {
+  directory_.Write("walrelay.toml", "[source]\nslot = 'found'\n");
+  ::testing::internal::CaptureStderr();
+  EXPECT_THAT(LoadConfig(ForChange(flags_)), IsOk());
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "walrelay: configuration " + std::filesystem::current_path().string() +
+                "/walrelay.toml (in the current folder)\n");
+  flags_.file = "/dev/null";
+  ::testing::internal::CaptureStderr();
+  EXPECT_THAT(LoadConfig(ForChange(flags_)), IsOk());
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "walrelay: configuration /dev/null (--config)\n");
+  ::testing::internal::CaptureStderr();
+  EXPECT_THAT(LoadConfig(ForChange(flags_, false)), IsOk());
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(ConfigFlagsTest, EmptyVariableNamesNoFile) {
   variable_.Set("");
   EXPECT_EQ(Slot(), "walrelay");

@@ -1,6 +1,7 @@
 // Tests only the masking; reference_test.cc tests the output of `config show`.
 #include "config/masked_dsn.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,11 +41,30 @@ TEST(MaskedDsnTest, PairsMayBeSeparatedByAnyBlank) {
 }
 
 TEST(MaskedDsnTest, DsnWithoutPasswordIsUnchanged) {
-  for (const char* dsn : {"", "host", "host=db", "host='a b' user=u", "a=b\nc=d", "=", "= =",
+  for (const char* dsn : {"", "host=db", "host='a b' user=u", "a=b\nc=d", "=", "= =",
                           "postgresql://", "postgresql:///", "postgres://?", "postgresql://u@h/d",
                           "postgresql://[::1]:5432/d?a&b=c", "service=shop"}) {
     EXPECT_EQ(MaskedDsn(dsn), dsn);
   }
+}
+
+// A "/" in a password ends the hosts of a URI, so that libpq finds a port and a database in it.
+TEST(MaskedDsnTest, PasswordThatIsNotEncodedIsMasked) {
+  for (const char* part : {"Kx9/ZZZ", "1/ZZZ", "/ZZZ", "ZZZ/ZZZ?Z=Z", "Z#Z/?Z", "Z@Z/Z", "Z:Z/Z"}) {
+    for (const char* rest : {"@db.internal/shop", "@db:5432/shop?a=b", "@db/shop?password=ZZZ",
+                             "@db", "@db/shop?a=b&sslpassword=ZZZ"}) {
+      for (const char* scheme : {"postgresql://", "postgres://", "jdbc:postgresql://", "pg://"}) {
+        const std::string dsn = fmt::format("{}walrelay:{}{}", scheme, part, rest);
+        EXPECT_THAT(MaskedDsn(dsn), AllOf(Not(HasSubstr("Z")), HasSubstr("db"))) << dsn;
+      }
+    }
+  }
+  EXPECT_EQ(MaskedDsn("postgresql://walrelay:Kx9/sEcReT+abc@db.internal/shop"),
+            "postgresql://***@db.internal/shop");
+  EXPECT_EQ(MaskedDsn("jdbc:postgresql://db/shop?user=u&password=hunter2"),
+            "jdbc:postgresql://db/shop?user=u&password=***");
+  EXPECT_EQ(MaskedDsn("walrelay:hunter2@db:5432/shop"), "***@db:5432/shop");
+  EXPECT_EQ(MaskedDsn("hunter2"), "***");
 }
 
 // Incomplete strings are masked up to their end, without an out-of-bounds read.

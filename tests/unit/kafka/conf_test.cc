@@ -307,6 +307,16 @@ TEST_F(KafkaConfTest, TokenEndpointOnAnotherHostNeedsTls) {
     kafka_.oauth.token_endpoint = url;
     EXPECT_THAT(CheckKafkaTransport(kafka_), IsOk()) << url;
   }
+  for (const char* url : {"http://127.0.0.1:80@evil.example.com/token", "https://u:p@id/token",
+                          "http://localhost@evil.example.com",
+                          "http://127.0.0.1\\@evil.example.com/", "ftp://127.0.0.1/token"}) {
+    kafka_.oauth.token_endpoint = url;
+    EXPECT_THAT(CheckKafkaTransport(kafka_),
+                HasError(ErrorCode::kConfigValue, "without user and password"))
+        << url;
+  }
+  kafka_.oauth.token_endpoint = "http://127.0.0.1.example.com/token";
+  EXPECT_THAT(CheckKafkaTransport(kafka_), HasError(ErrorCode::kInsecureTransport));
   kafka_.oauth.token_endpoint = "http://id.example.com/token";
   EXPECT_THAT(CheckKafkaTransport(kafka_), HasError(ErrorCode::kInsecureTransport));
   kafka_.allow_insecure = true;

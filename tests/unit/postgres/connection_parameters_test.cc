@@ -1,7 +1,9 @@
 #include "postgres/connection_parameters.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <deque>
@@ -21,13 +23,20 @@ class PostgresEnvironment : public ::testing::Test {
   PostgresEnvironment() {
     for (const char* name :
          {"PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE", "PGSERVICE",
-          "PGPASSWORD", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGSSLROOTCERT"}) {
+          "PGSERVICEFILE", "PGPASSWORD", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGSSLROOTCERT",
+          "PGGSSENCMODE", "PGCHANNELBINDING", "PGAPPNAME"}) {
       variables_.emplace_back(name, std::nullopt);
     }
   }
   void SetVariable(const std::string& name, const std::string& value) {
     variables_.emplace_back(name, value);
   }
+
+  // A service file with the service "shop".
+  void SetService(const std::string& parameters) {
+    SetVariable("PGSERVICEFILE", directory_.Write("services", "[shop]\n" + parameters + "\n"));
+  }
+  static std::string OsUser() { return ::getpwuid(::geteuid())->pw_name; }
 
   SourceConfig source_;
   testing::TemporaryDirectory directory_;
@@ -118,8 +127,47 @@ TEST_F(ConnectionParametersTest, StandbyIsNotAcceptedForSeveralHostsByDefault) {
   EXPECT_TRUE(AcceptsStandby({{"host", "a"}}));
   EXPECT_FALSE(AcceptsStandby({{"host", "a,b"}}));
   EXPECT_TRUE(AcceptsStandby({{"host", "a,b"}, {"target_session_attrs", "any"}}));
+  const auto accepts = [this](const char* dsn) {
+    source_.dsn = dsn;
+    return AcceptsStandby(*TryMake());
+  };
+  EXPECT_FALSE(accepts("host=a,b"));
   SetVariable("PGTARGETSESSIONATTRS", "any");
-  EXPECT_TRUE(AcceptsStandby({{"host", "a,b"}}));
+  EXPECT_TRUE(accepts("host=a,b"));
+  SetVariable("PGTARGETSESSIONATTRS", "");
+  SetService("host=a,b\ntarget_session_attrs=read-write");
+  EXPECT_TRUE(accepts("service=shop"));
+  SetService("host=a,b");
+  EXPECT_FALSE(accepts("service=shop"));
+}
+
+// libpq knows them, so they are explicit: nothing else can add a host to a connection.
+TEST_F(ConnectionParametersTest, ServiceFileAndVariablesArePartOfTheParameters) {
+  SetService("host=a,b\nport=1,2\nuser=relay\ndbname=shop\nkeepalives_idle=77");
+  SetVariable("PGHOST", "elsewhere");
+  SetVariable("PGAPPNAME", "mine");
+  const auto parameters = Make("service=shop dbname=other");
+  EXPECT_EQ(parameters.at("host"), "a,b");
+  EXPECT_EQ(parameters.at("port"), "1,2");
+  EXPECT_EQ(parameters.at("dbname"), "other");
+  EXPECT_EQ(parameters.at("keepalives_idle"), "77");
+  EXPECT_EQ(parameters.at("application_name"), "mine");
+  EXPECT_EQ(parameters.at("gssencmode"), "disable");
+  source_.dsn = "service=shop";
+  EXPECT_EQ(EachHost(*TryMake()).size(), 2u);
+  SetVariable("PGCHANNELBINDING", "require");
+  EXPECT_EQ(Make("host=db channel_binding=prefer").at("channel_binding"), "prefer");
+  EXPECT_EQ(Make("host=db").count("channel_binding"), 0u) << "left to libpq";
+}
+
+TEST_F(ConnectionParametersTest, ErrorOfLibpqIsReported) {
+  SetService("host=a");
+  source_.dsn = "service=none";
+  EXPECT_THAT(TryMake(), HasError(ErrorCode::kConfigValue, "source.dsn: definition of service"));
+  source_.dsn = "host=a,b port=1,2,3";
+  EXPECT_THAT(TryMake(), HasError(ErrorCode::kConfigValue, "source.dsn: could not match 3 port"));
+  EXPECT_THAT(MakeConnectionParameters(source_, ConnectionPurpose::kSetup, "prune.dsn"),
+              HasError(ErrorCode::kConfigValue, "prune.dsn: could not match"));
 }
 
 TEST_F(ConnectionParametersTest, EncodingIsAlwaysUtf8) {
@@ -146,20 +194,24 @@ TEST_F(ConnectionParametersTest, RemoteServerIsVerifiedByDefault) {
   EXPECT_EQ(Make("host=db").at("sslmode"), "verify-full");
   EXPECT_EQ(Make("host=db sslmode=").at("sslmode"), "verify-full");
   EXPECT_EQ(Make("postgresql://db/?sslmode=").at("sslmode"), "verify-full");
+  source_.allow_insecure = true;
   EXPECT_EQ(Make("host=db sslmode=require").at("sslmode"), "require");
 }
 
 TEST_F(ConnectionParametersTest, LocalHostsAndAllowInsecureNeedNoTls) {
-  EXPECT_EQ(Make("host=127.0.0.1").count("sslmode"), 0u);
-  EXPECT_EQ(Make("dbname=shop").count("sslmode"), 0u);
+  EXPECT_EQ(Make("host=127.0.0.1").at("sslmode"), "prefer");
+  EXPECT_EQ(Make("dbname=shop").at("sslmode"), "prefer");
   source_.allow_insecure = true;
-  EXPECT_EQ(Make("host=db").count("sslmode"), 0u);
+  EXPECT_EQ(Make("host=db").at("sslmode"), "prefer");
 }
 
-TEST_F(ConnectionParametersTest, ServiceIsConsideredRemote) {
+TEST_F(ConnectionParametersTest, HostOfAServiceIsVerifiedUnlessItIsLocal) {
+  SetService("host=db");
   EXPECT_EQ(Make("service=shop").at("sslmode"), "verify-full");
   SetVariable("PGSERVICE", "shop");
   EXPECT_EQ(Make("dbname=shop").at("sslmode"), "verify-full");
+  SetService("host=localhost");
+  EXPECT_EQ(Make("dbname=shop").at("sslmode"), "prefer");
 }
 
 TEST_F(ConnectionParametersTest, SectionPasswordOverridesThatOfTheDsn) {
@@ -193,6 +245,29 @@ TEST_F(ConnectionParametersTest, InvalidDsnIsNotShown) {
     ASSERT_THAT(status, HasError(ErrorCode::kConfigValue, "source.dsn")) << dsn;
     EXPECT_EQ(Explain(status).find("s3cret"), std::string::npos) << dsn;
     EXPECT_EQ(DescribeDsn(source_).find("s3cret"), std::string::npos) << dsn;
+    EXPECT_EQ(DescribeDsnAlone(source_).find("s3cret"), std::string::npos) << dsn;
+    EXPECT_EQ(IdentityOf(source_).source.find("s3cret"), std::string::npos) << dsn;
+  }
+}
+
+// libpq would take a part of such a password for a port, a host or a database.
+TEST_F(ConnectionParametersTest, PasswordThatIsNotEncodedIsRefusedAndNotShown) {
+  for (const char* password : {"Kx9/s3cret", "1/s3cret", "/s3cret", "s3cret/", "s3cret@x",
+                               "1/s3cret/2", "x@s3cret/y", "5432/s3cret#"}) {
+    source_.dsn = fmt::format("postgresql://walrelay:{}@db.internal/shop", password);
+    const absl::Status status = TryMake().status();
+    ASSERT_THAT(status, HasError(ErrorCode::kConfigValue, "source.dsn: its ")) << password;
+    EXPECT_NE(Explain(status).find("ercent-encode"), std::string::npos) << password;
+    for (const std::string& text : {Explain(status), DescribeDsn(source_),
+                                    DescribeDsnAlone(source_), IdentityOf(source_).source}) {
+      EXPECT_EQ(text.find("s3cret"), std::string::npos) << password;
+    }
+  }
+  for (const char* dsn :
+       {"postgresql://me%40server:p%2Fw@db/shop", "host=db dbname=a@b", "postgresql://db/a%40b",
+        "postgresql://db/shop?user=me@server", "host=@abstract", "host=db,@abstract port=1,2"}) {
+    source_.dsn = dsn;
+    EXPECT_THAT(TryMake(), IsOk()) << dsn;
   }
 }
 
@@ -217,7 +292,7 @@ class PostgresTransportTest : public PostgresEnvironment {
  protected:
   absl::Status Check(const std::string& dsn) {
     source_.dsn = dsn;
-    return CheckPostgresTransport(source_);
+    return MakeConnectionParameters(source_, ConnectionPurpose::kSql).status();
   }
 };
 
@@ -268,8 +343,25 @@ TEST_F(PostgresTransportTest, NamesThatOnlyLookLocalAreRemote) {
   }
 }
 
-TEST_F(PostgresTransportTest, ServiceIsConsideredRemote) {
-  EXPECT_THAT(Check("service=shop sslmode=prefer"), HasError(ErrorCode::kInsecureTransport));
+// What libpq reads counts: the DSN, then the service file, then the variable.
+TEST_F(PostgresTransportTest, ServiceFileCountsAsForLibpq) {
+  SetService("host=db\nsslmode=disable");
+  EXPECT_THAT(Check("service=shop"), HasError(ErrorCode::kInsecureTransport, "disable"));
+  EXPECT_THAT(Check("service=shop sslmode=verify-full"), IsOk());
+  SetVariable("PGSSLMODE", "verify-full");
+  EXPECT_THAT(Check("service=shop"), HasError(ErrorCode::kInsecureTransport, "disable"));
+  SetVariable("PGSERVICE", "shop");
+  EXPECT_THAT(Check("dbname=shop"), HasError(ErrorCode::kInsecureTransport, "disable"));
+  SetService("host=db\nsslmode=verify-full");
+  SetVariable("PGSSLMODE", "disable");
+  EXPECT_THAT(Check("service=shop"), IsOk());
+  SetService("hostaddr=10.0.0.1\nhost=localhost");
+  EXPECT_THAT(Check("service=shop"), HasError(ErrorCode::kInsecureTransport, "disable"));
+  SetService("host=127.0.0.1");
+  EXPECT_THAT(Check("service=shop"), IsOk());
+  // A host of the DSN takes precedence, but not over an address of the service file.
+  SetService("hostaddr=10.0.0.1");
+  EXPECT_THAT(Check("service=shop host=localhost"), HasError(ErrorCode::kInsecureTransport));
 }
 
 TEST_F(PostgresTransportTest, AllowInsecureDisablesTheCheck) {
@@ -305,9 +397,21 @@ class DescribeDsnTest : public PostgresEnvironment {
 TEST_F(DescribeDsnTest, DescriptionHasHostDatabaseAndUser) {
   EXPECT_EQ(Describe("postgresql://relay@db:5433/shop"), "db:5433/shop as relay");
   EXPECT_EQ(Describe("host=db user=relay"), "db/relay as relay");
-  EXPECT_EQ(Describe("dbname=shop"), "local socket/shop");
+  EXPECT_EQ(Describe("dbname=shop"), "local socket/shop as " + OsUser());
   SetVariable("PGHOST", "elsewhere");
-  EXPECT_EQ(Describe("dbname=shop"), "elsewhere/shop");
+  EXPECT_EQ(Describe("dbname=shop"), "elsewhere/shop as " + OsUser());
+  SetService("host=db\nport=5433\nuser=relay");
+  EXPECT_EQ(Describe("service=shop dbname=shop"), "db:5433/shop as relay");
+}
+
+// By it, a command of root finds the relay of another user.
+TEST_F(DescribeDsnTest, DescriptionOfTheDsnAloneIsTheSameForEveryUser) {
+  SetVariable("PGHOST", "elsewhere");
+  SetVariable("PGUSER", "mine");
+  source_.dsn = "dbname=shop";
+  EXPECT_EQ(DescribeDsnAlone(source_), "local socket/shop");
+  source_.dsn = "postgresql://relay@db:5433/shop";
+  EXPECT_EQ(DescribeDsnAlone(source_), "db:5433/shop as relay");
 }
 
 class IdentityTest : public PostgresEnvironment {
@@ -364,7 +468,20 @@ TEST_F(IdentityTest, EnvironmentAndServiceCount) {
 
 TEST_F(IdentityTest, DatabaseWithoutNameIsCalledLikeTheUser) {
   EXPECT_EQ(SourceOf("host=db user=relay"), "db/relay");
-  EXPECT_EQ(SourceOf("host=db"), "db");
+  EXPECT_EQ(SourceOf("host=db"), "db/" + OsUser());
+}
+
+TEST_F(IdentityTest, NameMustBeSuitableForALabel) {
+  for (const char* dsn :
+       {"host=db dbname='my shop'", "host=db dbname=a@b", "host=db dbname=caf\xC3\xA9"}) {
+    source_.dsn = dsn;
+    EXPECT_THAT(CheckSourceName(source_), HasError(ErrorCode::kConfigValue)) << dsn;
+  }
+  source_.name = "shop";
+  EXPECT_THAT(CheckSourceName(source_), IsOk());
+  source_.name.clear();
+  source_.dsn = "postgresql://[2001:db8::1]:5433/shop_1.x-y";
+  EXPECT_THAT(CheckSourceName(source_), IsOk());
 }
 
 TEST_F(IdentityTest, InvalidDsnHasNoName) {
@@ -405,7 +522,8 @@ TEST_F(RootCertificateTest, DefaultFileIsInTheHomeFolder) {
 TEST_F(RootCertificateTest, FileOfTheDsnOrOfTheEnvironmentIsFound) {
   EXPECT_THAT(Check({{"host", "db"}, {"sslmode", "verify-full"}, {"sslrootcert", File()}}), IsOk());
   SetVariable("PGSSLROOTCERT", File());
-  EXPECT_THAT(Check({{"host", "db"}, {"sslmode", "verify-full"}}), IsOk());
+  source_.dsn = "host=db";
+  EXPECT_THAT(Check(*MakeConnectionParameters(source_, ConnectionPurpose::kSql)), IsOk());
 }
 
 TEST_F(RootCertificateTest, NoFileIsNeededWithoutVerification) {
@@ -413,7 +531,6 @@ TEST_F(RootCertificateTest, NoFileIsNeededWithoutVerification) {
   EXPECT_THAT(Check({{"host", "db"}, {"sslmode", "require"}}), IsOk());
   EXPECT_THAT(Check({{"host", "/run/postgresql"}, {"sslmode", "verify-full"}}), IsOk());
   EXPECT_THAT(Check({{"sslmode", "verify-full"}}), IsOk());
-  EXPECT_THAT(Check({{"service", "shop"}, {"sslmode", "verify-full"}}), IsOk());
 }
 
 TEST_F(RootCertificateTest, SystemIsAFileNameForAnOldLibpq) {

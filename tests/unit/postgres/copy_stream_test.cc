@@ -84,7 +84,7 @@ class CopyStreamTest : public ::testing::Test {
     server_.emplace(std::move(stream));
     auto connection = PgConnection::Connect(
         {{"host", server_->directory()}, {"user", "u"}, {"sslmode", "disable"}},
-        std::chrono::seconds(30), -1);
+        Transport::kVerified, std::chrono::seconds(30), -1);
     ASSERT_THAT(connection, IsOk());
     connection_ = std::move(*connection);
     ASSERT_THAT(connection_->Query("START_REPLICATION", std::chrono::seconds(30)).status(), IsOk());

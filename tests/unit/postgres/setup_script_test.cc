@@ -82,6 +82,19 @@ TEST_F(SetupScriptTest, UpdatesArePublishedIfTheyBlock) {
   EXPECT_THAT(Script(), HasSubstr("publish = 'insert, update'"));
 }
 
+TEST_F(SetupScriptTest, RoleMayConnectWhereOthersMayNot) {
+  options_.role = "relay";
+  EXPECT_THAT(Script(), HasSubstr("DO $$BEGIN EXECUTE pg_catalog.format('GRANT CONNECT ON DATABASE"
+                                  " %I TO %I', pg_catalog.current_database(), 'relay'); END$$;"));
+  options_.role = "a$$; $x$b";
+  EXPECT_THAT(Script(), HasSubstr("DO $xx$BEGIN"));
+}
+
+// Postgres cannot restrict what a role with REPLICATION reads.
+TEST_F(SetupScriptTest, ReachOfTheRoleIsStated) {
+  EXPECT_THAT(Script(), HasSubstr("all databases, and the password hashes of all roles"));
+}
+
 TEST_F(SetupScriptTest, FailoverSlotOnlyIfRequested) {
   EXPECT_THAT(Script(), Not(HasSubstr("failover")));
   options_.failover = true;
