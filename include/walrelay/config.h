@@ -205,12 +205,15 @@ enum class TimeMode : uint8_t {
   kConnect,
   kIsoString,
   kMicroseconds,
-  kNanoseconds
+  kNanoseconds,
+  kStructured
 };
 enum class BinaryMode : uint8_t { kBytes, kBase64, kBase64UrlSafe, kHex };
 enum class IntervalMode : uint8_t { kNumeric, kString };
 enum class HstoreMode : uint8_t { kJson, kMap };
 enum class UnknownTypes : uint8_t { kReject, kBytes };
+// The version whose bytes are published where two versions differ.
+enum class DebeziumVersion : uint8_t { k3_7, k3_6 };
 
 struct TypeModes {
   DecimalMode decimal = DecimalMode::kPrecise;
@@ -219,6 +222,7 @@ struct TypeModes {
   IntervalMode interval = IntervalMode::kNumeric;
   HstoreMode hstore = HstoreMode::kJson;
   UnknownTypes unknown = UnknownTypes::kReject;
+  DebeziumVersion version = DebeziumVersion::k3_7;
 
   bool operator==(const TypeModes&) const = default;
 };

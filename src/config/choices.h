@@ -115,7 +115,8 @@ inline constexpr auto kChoices<TimeMode> = std::to_array<Choice<TimeMode>>(
      {"connect", TimeMode::kConnect},
      {"isostring", TimeMode::kIsoString},
      {"microseconds", TimeMode::kMicroseconds},
-     {"nanoseconds", TimeMode::kNanoseconds}});
+     {"nanoseconds", TimeMode::kNanoseconds},
+     {"structured", TimeMode::kStructured}});
 template <>
 inline constexpr auto kChoices<BinaryMode> =
     std::to_array<Choice<BinaryMode>>({{"bytes", BinaryMode::kBytes},
@@ -131,6 +132,9 @@ inline constexpr auto kChoices<HstoreMode> =
 template <>
 inline constexpr auto kChoices<UnknownTypes> = std::to_array<Choice<UnknownTypes>>(
     {{"reject", UnknownTypes::kReject}, {"bytes", UnknownTypes::kBytes}});
+template <>
+inline constexpr auto kChoices<DebeziumVersion> = std::to_array<Choice<DebeziumVersion>>(
+    {{"3.7", DebeziumVersion::k3_7}, {"3.6", DebeziumVersion::k3_6}});
 template <>
 inline constexpr auto kChoices<NullMembers> = std::to_array<Choice<NullMembers>>(
     {{"ignore", NullMembers::kIgnore}, {"optional_bytes", NullMembers::kOptionalBytes}});

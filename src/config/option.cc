@@ -331,7 +331,8 @@ constexpr Option kOptions[] = {
         "`time.precision.mode`). `adaptive`: in milliseconds up to a declared precision of 3, "
         "otherwise in microseconds; `adaptive_time_microseconds`: the same, but time always in "
         "microseconds; `connect`: Connect's types, in milliseconds; `isostring`: ISO 8601; "
-        "`microseconds`; `nanoseconds`."),
+        "`microseconds`; `nanoseconds`; `structured`: as a struct of year, month and so on, also "
+        "types with a time zone and intervals."),
     FormatRow<&FormatConfig::types, &TypeModes::binary>(
         "binary",
         "How they represent bytea (Debezium's `binary.handling.mode`): as bytes, or as text in "
@@ -348,6 +349,11 @@ constexpr Option kOptions[] = {
         "unknown_types",
         "A column of a type that Debezium does not know. `reject`: it blocks publishing; `bytes`: "
         "its text, represented like bytea (Debezium's `include.unknown.datatypes`)."),
+    FormatRow<&FormatConfig::types, &TypeModes::version>(
+        "debezium_version",
+        "The version of Debezium whose bytes are published where versions differ: in infinite "
+        "dates, defaults with quotes, geometric types and a few others "
+        "(docs/reference/debezium-parity.md)."),
     Row<kFormat, &FormatConfig::schema_prefix>(
         "format", "schema_prefix", kString,
         "Prefix of the schema names of envelopes (Debezium's `topic.prefix`), as in "

@@ -46,7 +46,8 @@ constexpr TranslatedOption kTypeModes[] = {
     {"decimal.handling.mode", "format.decimal", "precise=precise, double=double, string=string"},
     {"time.precision.mode", "format.time",
      "adaptive=adaptive, adaptive_time_microseconds=adaptive_time_microseconds, connect=connect, "
-     "isostring=isostring, microseconds=microseconds, nanoseconds=nanoseconds"},
+     "isostring=isostring, microseconds=microseconds, nanoseconds=nanoseconds, "
+     "structured=structured"},
     {"binary.handling.mode", "format.binary",
      "bytes=bytes, base64=base64, base64-url-safe=base64_url_safe, hex=hex"},
     {"interval.handling.mode", "format.interval", "numeric=numeric, string=string"},

@@ -4,7 +4,7 @@
 // One table defines the translation of each option for all callers. An option for which walrelay
 // would silently behave differently from Debezium is refused, by name and with the reason.
 //
-// Source: io.debezium.transforms.outbox.EventRouterConfigDefinition, Debezium 3.6.
+// Source: io.debezium.transforms.outbox.EventRouterConfigDefinition, Debezium 3.7.
 #pragma once
 
 #include <optional>

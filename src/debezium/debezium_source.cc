@@ -87,6 +87,8 @@ constexpr PropertyRule kMeaninglessSourceRules[] = {
     {"event.converting.failure.handling.mode",
      "a value that cannot be converted blocks publishing"},
     {"custom.metric.tags", "metrics are labelled by Prometheus"},
+    {"custom.sanitize.pattern", "only concerns the log of the connector; walrelay logs no secrets"},
+    {"memory.management.*", "only concerns the internals of the connector"},
     {"schema.refresh.mode", "the stream itself describes the tables"},
     {"database.tcpKeepAlive", "on, as in libpq"},
     {"database.initial.statements", "they run on a connection that walrelay does not open"},
@@ -137,6 +139,8 @@ constexpr Demand kDemands[] = {
      "progress record (docs/guides/exactly-once.md)",
      "pipeline.delivery"},
     {"sink.type", "kafka", "walrelay writes to Kafka", ""},
+    {"sourceinfo.struct.maker", "io.debezium.connector.postgresql.postgressourceinfostructmaker",
+     "it is Java code", ""},
 };
 
 PropertyResult Demanded(const Demand& demand, const std::string& value) {
@@ -232,6 +236,11 @@ std::optional<PropertyResult> TranslateSourceOption(const DebeziumProperty& prop
   }
   if (name == "database.server.name") {
     return out.Set("format.schema_prefix", value, "topic.prefix since Debezium 2.0");
+  }
+  if (name == "database.include.list" || name == "database.exclude.list") {
+    return JavaTrim(value).empty()
+               ? Equivalent("a Postgres connector reads one database")
+               : Refused("a Postgres connector reads one database, that of database.dbname");
   }
   if (name == "snapshot.mode") {
     return TranslateSnapshotMode(value);

@@ -1,7 +1,7 @@
 // Translates a Debezium Postgres connector's own properties to [source]: the connection, slot,
 // publication and tables; and reports properties without a counterpart.
 //
-// Source: io.debezium.connector.postgresql.PostgresConnectorConfig, Debezium 3.6, and older names
+// Source: io.debezium.connector.postgresql.PostgresConnectorConfig, Debezium 3.7, and older names
 // that are still in use.
 #pragma once
 

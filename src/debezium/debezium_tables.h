@@ -1,7 +1,7 @@
 // Decides which tables a connector publishes as outboxes, and so walrelay: from its lists of tables
 // and schemas, its heartbeat and signal tables, and the predicate of its router.
 //
-// Source: io.debezium.relational.RelationalTableFilters and Selectors, Debezium 3.6;
+// Source: io.debezium.relational.RelationalTableFilters and Selectors, Debezium 3.7;
 // org.apache.kafka.connect.transforms.predicates.TopicNameMatches.
 #pragma once
 

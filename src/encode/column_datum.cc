@@ -10,9 +10,11 @@
 #include "encode/array_text.h"
 #include "encode/column_value.h"
 #include "encode/connect_json.h"
+#include "encode/geometric_datum.h"
 #include "encode/hstore_text.h"
 #include "encode/interval_text.h"
 #include "encode/java_number.h"
+#include "encode/structured_datum.h"
 #include "encode/temporal_datum.h"
 #include "pgoutput/type_oids.h"
 #include "walrelay/error.h"
@@ -56,10 +58,7 @@ bool IsSpecialNumber(std::string_view text) {
 
 // For NaN and the infinities Debezium produces NULL, and fails if the column is NOT NULL.
 absl::StatusOr<Datum> NoDecimal(std::string_view text, const ConnectColumnType& shape) {
-  if (IsSpecialNumber(text) && shape.schema->optional && !shape.is_array) {
-    return Datum{Null()};
-  }
-  return NotShown(text, "numeric");
+  return IsSpecialNumber(text) ? NullOr(text, "numeric", shape) : NotShown(text, "numeric");
 }
 
 // The number with the declared scale; nullopt if that would change it.
@@ -199,9 +198,10 @@ bool AreBits(std::string_view text) {
   return text.find_first_not_of("01") == std::string_view::npos;
 }
 
-absl::StatusOr<Datum> Bit(std::string_view text) {
+// Debezium omits a varying bit string of no bits.
+absl::StatusOr<Datum> Bit(std::string_view text, const ConnectColumnType& shape) {
   if (text.empty() || !AreBits(text)) {
-    return NotShown(text, "bit");
+    return text.empty() ? NullOr(text, "bit", shape) : NotShown(text, "bit");
   }
   return Datum{text.find('1') != std::string_view::npos};
 }
@@ -291,12 +291,27 @@ absl::StatusOr<Datum> Scalar(std::string_view text, const ConnectColumnType& sha
     case ColumnForm::kIntervalText:
       return IntervalDatum(text, shape.form, arena);
     case ColumnForm::kBit:
-      return Bit(text);
+      return Bit(text, shape);
     case ColumnForm::kBits:
       return Bits(text, arena);
     case ColumnForm::kHstoreText:
     case ColumnForm::kHstoreMap:
       return Hstore(text, shape.form, arena);
+    case ColumnForm::kStructuredDate:
+    case ColumnForm::kStructuredTime:
+    case ColumnForm::kStructuredTimeWithZone:
+    case ColumnForm::kStructuredTimestamp:
+    case ColumnForm::kStructuredTimestampWithZone:
+    case ColumnForm::kStructuredInterval:
+      return StructuredDatum(text, shape);
+    case ColumnForm::kPoint:
+    case ColumnForm::kLineSegment:
+    case ColumnForm::kPath:
+    case ColumnForm::kBox:
+    case ColumnForm::kPolygon:
+    case ColumnForm::kLine:
+    case ColumnForm::kCircle:
+      return GeometricDatum(text, shape.form, arena);
     default:
       return TemporalDatum(text, shape, arena);
   }

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "encode/column_datum.h"
 #include "encode/default_value.h"
+#include "encode/geometric_datum.h"
+#include "encode/structured_datum.h"
 #include "pgoutput/type_oids.h"
 #include "walrelay/error.h"
 
@@ -100,6 +102,11 @@ void Set(ColumnForm form, SchemaType type, std::string name, ConnectColumnType& 
   schema = Named(type, std::move(name));
 }
 
+void SetStructured(ColumnForm form, ConnectColumnType& out, Schema& schema) {
+  out.form = form;
+  schema = StructuredSchema(form);
+}
+
 void SetDate(TimeMode mode, ConnectColumnType& out, Schema& schema) {
   switch (mode) {
     case TimeMode::kConnect:
@@ -108,6 +115,8 @@ void SetDate(TimeMode mode, ConnectColumnType& out, Schema& schema) {
     case TimeMode::kIsoString:
       return Set(ColumnForm::kDateText, SchemaType::kString, "io.debezium.time.IsoDate", out,
                  schema);
+    case TimeMode::kStructured:
+      return SetStructured(ColumnForm::kStructuredDate, out, schema);
     default:
       return Set(ColumnForm::kDate, SchemaType::kInt32, "io.debezium.time.Date", out, schema);
   }
@@ -126,6 +135,8 @@ void SetTime(TimeMode mode, bool millis, ConnectColumnType& out, Schema& schema)
     case TimeMode::kNanoseconds:
       return Set(ColumnForm::kTimeNanos, SchemaType::kInt64, "io.debezium.time.NanoTime", out,
                  schema);
+    case TimeMode::kStructured:
+      return SetStructured(ColumnForm::kStructuredTime, out, schema);
     case TimeMode::kAdaptive:
       if (millis) {
         return Set(ColumnForm::kTimeMillis, SchemaType::kInt32, "io.debezium.time.Time", out,
@@ -150,6 +161,8 @@ void SetTimestamp(TimeMode mode, bool millis, ConnectColumnType& out, Schema& sc
     case TimeMode::kNanoseconds:
       return Set(ColumnForm::kTimestampNanos, SchemaType::kInt64, "io.debezium.time.NanoTimestamp",
                  out, schema);
+    case TimeMode::kStructured:
+      return SetStructured(ColumnForm::kStructuredTimestamp, out, schema);
     case TimeMode::kAdaptive:
     case TimeMode::kAdaptiveTimeMicroseconds:
       if (millis) {
@@ -163,8 +176,21 @@ void SetTimestamp(TimeMode mode, bool millis, ConnectColumnType& out, Schema& sc
   }
 }
 
-void SetInterval(IntervalMode mode, ConnectColumnType& out, Schema& schema) {
-  if (mode == IntervalMode::kString) {
+// The precision of an interval without seconds is 65535, as in the modifier.
+// From timestamp.c, intervaltypmodin(): the fields in the upper 16 bits, the precision in the
+// lower.
+int PrecisionOf(uint32_t type_oid, int32_t modifier) {
+  if (modifier < 0) {
+    return 6;
+  }
+  return type_oid == pgoutput::kIntervalOid ? modifier & 0xFFFF : modifier;
+}
+
+void SetInterval(const TypeModes& modes, ConnectColumnType& out, Schema& schema) {
+  if (modes.time == TimeMode::kStructured) {
+    return SetStructured(ColumnForm::kStructuredInterval, out, schema);
+  }
+  if (modes.interval == IntervalMode::kString) {
     return Set(ColumnForm::kIntervalText, SchemaType::kString, "io.debezium.time.Interval", out,
                schema);
   }
@@ -172,10 +198,29 @@ void SetInterval(IntervalMode mode, ConnectColumnType& out, Schema& schema) {
       schema);
 }
 
-// False if the type is none of these. The modes do not concern types with a time zone.
+// Only the mode "structured" concerns types with a time zone.
+void SetTimeWithZone(TimeMode mode, ConnectColumnType& out, Schema& schema) {
+  if (mode == TimeMode::kStructured) {
+    return SetStructured(ColumnForm::kStructuredTimeWithZone, out, schema);
+  }
+  Set(ColumnForm::kTimeWithZone, SchemaType::kString, "io.debezium.time.ZonedTime", out, schema);
+}
+
+void SetTimestampWithZone(TimeMode mode, int32_t modifier, ConnectColumnType& out, Schema& schema) {
+  if (mode == TimeMode::kStructured) {
+    return SetStructured(ColumnForm::kStructuredTimestampWithZone, out, schema);
+  }
+  // Without a declared precision Postgres stores six digits.
+  out.fraction_digits = modifier >= 0 && modifier <= 6 ? modifier : 6;
+  Set(ColumnForm::kTimestampWithZone, SchemaType::kString, "io.debezium.time.ZonedTimestamp", out,
+      schema);
+}
+
+// False if the type is none of these.
 bool SetTemporal(uint32_t type_oid, int32_t modifier, const TypeModes& modes,
                  ConnectColumnType& out, Schema& schema) {
   const bool millis = modifier >= 0 && modifier <= 3;
+  out.precision = PrecisionOf(type_oid, modifier);
   switch (type_oid) {
     case pgoutput::kDateOid:
       SetDate(modes.time, out, schema);
@@ -184,23 +229,41 @@ bool SetTemporal(uint32_t type_oid, int32_t modifier, const TypeModes& modes,
       SetTime(modes.time, millis, out, schema);
       return true;
     case pgoutput::kTimetzOid:
-      Set(ColumnForm::kTimeText, SchemaType::kString, "io.debezium.time.ZonedTime", out, schema);
+      SetTimeWithZone(modes.time, out, schema);
       return true;
     case pgoutput::kTimestampOid:
       SetTimestamp(modes.time, millis, out, schema);
       return true;
     case pgoutput::kTimestamptzOid:
-      // Without a declared precision Postgres stores six digits.
-      out.fraction_digits = modifier >= 0 && modifier <= 6 ? modifier : 6;
-      Set(ColumnForm::kTimestampWithZone, SchemaType::kString, "io.debezium.time.ZonedTimestamp",
-          out, schema);
+      SetTimestampWithZone(modes.time, modifier, out, schema);
       return true;
     case pgoutput::kIntervalOid:
-      SetInterval(modes.interval, out, schema);
+      SetInterval(modes, out, schema);
       return true;
     default:
       return false;
   }
+}
+
+// Debezium 3.6 knows only the point.
+bool SetGeometric(uint32_t type_oid, DebeziumVersion version, ConnectColumnType& out,
+                  Schema& schema) {
+  constexpr std::pair<uint32_t, ColumnForm> kForms[] = {
+      {pgoutput::kPointOid, ColumnForm::kPoint},
+      {pgoutput::kLineSegmentOid, ColumnForm::kLineSegment},
+      {pgoutput::kPathOid, ColumnForm::kPath},
+      {pgoutput::kBoxOid, ColumnForm::kBox},
+      {pgoutput::kPolygonOid, ColumnForm::kPolygon},
+      {pgoutput::kLineOid, ColumnForm::kLine},
+      {pgoutput::kCircleOid, ColumnForm::kCircle}};
+  for (const auto& [oid, form] : kForms) {
+    if (oid == type_oid && (version != DebeziumVersion::k3_6 || form == ColumnForm::kPoint)) {
+      out.form = form;
+      schema = GeometricSchema(form);
+      return true;
+    }
+  }
+  return false;
 }
 
 // One bit is a boolean, several are bytes. Only bit varying may have no length.
@@ -356,6 +419,7 @@ bool SetScalar(const ColumnTraits& column, uint32_t type_oid, const TypeModes& m
   return SetTemporal(type_oid, column.type_modifier, modes, out, schema) ||
          SetText(type_oid, schema) || SetNumber(type_oid, out, schema) ||
          (!out.is_array && (SetBits(type_oid, column.type_modifier, out, schema) ||
+                            SetGeometric(type_oid, modes.version, out, schema) ||
                             SetByName(column.type_name, modes, out, schema) ||
                             SetUnknown(column.type_name, modes, out, schema)));
 }
@@ -376,7 +440,7 @@ void SetDefault(const ColumnTraits& column, ConnectColumnType& shape, Schema& sc
   // long as any schema refers to it.
   auto kept = std::make_shared<Kept>();
   kept->text = *std::move(text);
-  auto datum = DatumOfText(kept->text, shape, kept->arena);
+  auto datum = DefaultDatum(kept->text, shape, kept->arena);
   if (datum.ok() && !datum->is_null()) {
     kept->datum = *std::move(datum);
     schema.default_value = std::shared_ptr<const Datum>(kept, &kept->datum);
@@ -389,6 +453,7 @@ void SetDefault(const ColumnTraits& column, ConnectColumnType& shape, Schema& sc
 // Debezium.
 absl::StatusOr<ConnectColumnType> ShapeOf(const ColumnTraits& column, const TypeModes& modes) {
   ConnectColumnType out;
+  out.version = modes.version;
   Schema schema;
   const uint32_t element = pgoutput::ElementOid(column.type_oid);
   out.is_array = element != 0;
@@ -404,7 +469,7 @@ absl::StatusOr<ConnectColumnType> ShapeOf(const ColumnTraits& column, const Type
     schema.optional = true;
     schema = {.type = SchemaType::kArray, .items = Shared(std::move(schema))};
   }
-  schema.optional = column.nullable;
+  schema.optional = schema.optional || column.nullable;
   // Conversion by form reads only `optional` from the schema.
   out.schema = Shared(schema);
   SetDefault(column, out, schema);

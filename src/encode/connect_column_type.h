@@ -37,6 +37,7 @@ enum class ColumnForm : uint8_t {
   kTimeMicros,
   kTimeNanos,
   kTimeText,
+  kTimeWithZone,     // text
   kTimestampMillis,  // since 1970
   kTimestampMicros,
   kTimestampNanos,
@@ -48,6 +49,19 @@ enum class ColumnForm : uint8_t {
   kBits,  // little endian, without zero bytes at the end
   kHstoreText,
   kHstoreMap,
+  kStructuredDate,  // structs of year, month and so on
+  kStructuredTime,
+  kStructuredTimeWithZone,
+  kStructuredTimestamp,
+  kStructuredTimestampWithZone,
+  kStructuredInterval,
+  kPoint,  // structs of coordinates or of the geometry in well-known binary
+  kLineSegment,
+  kPath,
+  kBox,
+  kPolygon,
+  kLine,
+  kCircle,
 };
 
 // A column's schema and form. Immutable, and shared by all rows of a table description.
@@ -58,7 +72,9 @@ struct ConnectColumnType {
   bool is_opaque = false;   // bytes of the text itself, whatever it means
   int fraction_digits = 6;  // of kTimestampWithZone
   int scale = -1;           // declared by NUMERIC; -1: none
-  SchemaPtr schema;         // of an array: the schema of the array
+  int precision = 6;        // of the structured forms: fraction digits as Debezium reports them
+  DebeziumVersion version = DebeziumVersion::k3_7;
+  SchemaPtr schema;  // of an array: the schema of the array
 };
 
 // The known properties of a column: from the stream, and from the catalog those that the stream

@@ -14,6 +14,8 @@ namespace {
 // As in JsonConverter: the names of Connect's types, except float and double.
 std::string_view TypeName(SchemaType type) {
   switch (type) {
+    case SchemaType::kInt8:
+      return "int8";
     case SchemaType::kInt16:
       return "int16";
     case SchemaType::kInt32:

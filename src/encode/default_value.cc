@@ -1,5 +1,10 @@
 #include "encode/default_value.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "encode/column_datum.h"
+#include "encode/temporal_datum.h"
 #include "pgoutput/type_oids.h"
 
 namespace walrelay {
@@ -70,6 +75,15 @@ std::string_view Placeholder(uint32_t type_oid) {
   }
 }
 
+// What java.util.regex does not match with a dot.
+size_t FindLineEnd(std::string_view text) {
+  size_t end = text.find_first_of("\n\r");
+  for (const std::string_view separator : {"\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
+    end = std::min(end, text.find(separator));
+  }
+  return end;
+}
+
 // "now()", "nextval('s'::regclass)", "(a.b(1))".
 // Debezium recognises calls by their form: it does not know which functions exist.
 bool IsCall(std::string_view expression) {
@@ -78,12 +92,98 @@ bool IsCall(std::string_view expression) {
   }
   const size_t name = expression.find_first_not_of(
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
-  return name != std::string_view::npos && name > 0 && expression[name] == '(' &&
-         expression.find(')') != std::string_view::npos;
+  if (name == std::string_view::npos || name == 0 || expression[name] != '(') {
+    return false;
+  }
+  const std::string_view arguments = expression.substr(name + 1);
+  return arguments.substr(0, FindLineEnd(arguments)).find(')') != std::string_view::npos;
+}
+
+bool IsCurrentTime(std::string_view expression) {
+  constexpr std::string_view kNames[] = {"CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_DATE",
+                                         "LOCALTIME", "LOCALTIMESTAMP"};
+  return std::find(std::begin(kNames), std::end(kNames), expression) != std::end(kNames);
 }
 
 bool IsNumericConstant(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+}
+
+bool IsText(uint32_t type_oid) {
+  switch (type_oid) {
+    case pgoutput::kBpcharOid:
+    case pgoutput::kVarcharOid:
+    case pgoutput::kTextOid:
+    case pgoutput::kJsonOid:
+    case pgoutput::kJsonbOid:
+    case pgoutput::kXmlOid:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The first literal, with two quotes as one: 'x'::text, B'101'::"bit".
+std::string Literal(std::string_view expression) {
+  std::string out;
+  for (size_t i = expression.find('\'') + 1; i < expression.size(); ++i) {
+    if (expression[i] == '\'' && (i + 1 == expression.size() || expression[++i] != '\'')) {
+      break;
+    }
+    out += expression[i];
+  }
+  return out;
+}
+
+// Debezium 3.6 ends a literal at any quote, and does not see one that contains a line end.
+std::optional<std::string> Literal36(std::string_view expression) {
+  size_t begin = expression.find('\'') + 1;
+  for (size_t end = expression.find('\'', begin); end != std::string_view::npos;
+       begin = end + 1, end = expression.find('\'', begin)) {
+    const std::string_view literal = expression.substr(begin, end - begin);
+    if (FindLineEnd(literal) == std::string_view::npos) {
+      return std::string(literal);
+    }
+  }
+  return std::nullopt;
+}
+
+// 'a''b'::mood is a''b: Debezium removes only the outer quotes.
+std::optional<std::string> EnumDefault(std::string_view expression) {
+  const size_t cast = expression.rfind("::");
+  if (cast == std::string_view::npos || cast < 2 || !expression.starts_with('\'') ||
+      expression[cast - 1] != '\'') {
+    return std::nullopt;
+  }
+  return std::string(expression.substr(1, cast - 2));
+}
+
+// The text behind what every type has in common: NULL, calls and literals.
+std::optional<std::string> ExtractDefault(std::string_view expression,
+                                          const ConnectColumnType& shape) {
+  if (expression.starts_with("NULL::")) {
+    return std::nullopt;
+  }
+  if (IsCall(expression) || IsCurrentTime(expression)) {
+    return std::string(Placeholder(shape.type_oid));
+  }
+  if (expression.find('\'') != std::string_view::npos) {
+    return shape.version == DebeziumVersion::k3_6 ? Literal36(expression) : Literal(expression);
+  }
+  return std::string(expression);
+}
+
+bool IsAccepted(std::string_view text, std::string_view expression, uint32_t type_oid) {
+  switch (type_oid) {
+    case pgoutput::kNumericOid:
+      return IsNumericConstant(text);
+    case pgoutput::kUuidOid:
+      return text.size() == Placeholder(type_oid).size();
+    default:
+      return IsText(type_oid) || IsNumericConstant(text) ||
+             expression.find('\'') != std::string_view::npos || IsCall(expression) ||
+             IsCurrentTime(expression);
+  }
 }
 
 }  // namespace
@@ -91,26 +191,30 @@ bool IsNumericConstant(std::string_view text) {
 // The expression is what pg_get_expr() prints: a literal with a cast, a call, or a constant.
 std::optional<std::string> DefaultText(std::string_view expression,
                                        const ConnectColumnType& shape) {
-  if (expression.empty() || expression.starts_with("NULL") || !HasDefault(shape)) {
+  if (expression.empty() || !HasDefault(shape)) {
     return std::nullopt;
   }
-  const bool is_enum = shape.type_oid >= pgoutput::kFirstUserOid;
-  const bool is_call = IsCall(expression) || expression.starts_with("CURRENT_") ||
-                       expression.starts_with("LOCALTIME");
-  if (is_call) {
-    return is_enum ? std::nullopt : std::optional(std::string(Placeholder(shape.type_oid)));
+  if (shape.type_oid >= pgoutput::kFirstUserOid) {
+    return EnumDefault(expression);
   }
-  // The first literal, up to the next quote, even where two quotes represent one: 'x'::text,
-  // B'101'::"bit".
-  if (const size_t quote = expression.find('\''); quote != std::string_view::npos) {
-    const std::string_view literal = expression.substr(quote + 1);
-    return std::string(literal.substr(0, literal.find('\'')));
+  auto text = ExtractDefault(expression, shape);
+  if (text && shape.type_oid == pgoutput::kBoolOid) {
+    return *text == "true" ? "t" : "f";
   }
-  if (shape.type_oid == pgoutput::kBoolOid) {
-    return expression == "true" ? "t" : "f";
+  return text && IsAccepted(*text, expression, shape.type_oid) ? text : std::nullopt;
+}
+
+absl::StatusOr<Datum> DefaultDatum(std::string_view text, const ConnectColumnType& shape,
+                                   Arena& arena) {
+  switch (shape.type_oid) {
+    case pgoutput::kDateOid:
+    case pgoutput::kTimeOid:
+    case pgoutput::kTimestampOid:
+    case pgoutput::kTimestamptzOid:
+      return TemporalDefault(text, shape, arena);
+    default:
+      return DatumOfText(text, shape, arena);
   }
-  // A negative number is printed with its cast: '-1'::integer; a positive one without.
-  return IsNumericConstant(expression) ? std::optional(std::string(expression)) : std::nullopt;
 }
 
 }  // namespace walrelay

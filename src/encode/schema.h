@@ -48,6 +48,7 @@ struct Datum {
 
 // Connect's types, as far as Postgres' types and JSON need them.
 enum class SchemaType : uint8_t {
+  kInt8,
   kInt16,
   kInt32,
   kInt64,

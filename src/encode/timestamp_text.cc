@@ -194,16 +194,20 @@ std::optional<int64_t> ParseDate(std::string_view text) {
   return midnight ? std::optional<int64_t>(midnight->time_since_epoch().count()) : std::nullopt;
 }
 
-// The zone is subtracted, so the result may be negative or more than a day.
-std::optional<Micros> ParseTimeOfDay(std::string_view text) {
+std::optional<ClockTime> ParseClock(std::string_view text) {
   constexpr std::chrono::hours kDay(24);
   Scanner in(text);
   // "24:00:00" is the end of the day, but no later time has the hour 24.
-  Micros time = TimeOfDay(in, 25);
-  time += Micros(in.Fraction());
-  const bool in_day = time <= kDay;
-  time -= ZoneOffset(in);
-  return in.finished() && in_day ? std::optional(time) : std::nullopt;
+  ClockTime out{.of_day = TimeOfDay(in, 25)};
+  out.of_day += Micros(in.Fraction());
+  out.offset = ZoneOffset(in);
+  return in.finished() && out.of_day <= kDay ? std::optional(out) : std::nullopt;
+}
+
+// The zone is subtracted, so the result may be negative or more than a day.
+std::optional<Micros> ParseTimeOfDay(std::string_view text) {
+  const auto time = ParseClock(text);
+  return time ? std::optional(time->of_day - time->offset) : std::nullopt;
 }
 
 std::string IsoTimestamp(Instant instant, int fraction_digits) {
@@ -213,8 +217,7 @@ std::string IsoTimestamp(Instant instant, int fraction_digits) {
                      ClockText(time - day, instant.micros, fraction_digits));
 }
 
-// java.time prints years beyond four digits with a sign.
-std::string IsoDate(int64_t days) {
+CivilDate CivilOf(int64_t days) {
   const std::chrono::sys_days day{std::chrono::days(days)};
   // Map into the four centuries from 2000 on, and back.
   const int64_t cycles =
@@ -222,10 +225,16 @@ std::string IsoDate(int64_t days) {
           day - std::chrono::sys_days(std::chrono::year(2000) / 1 / 1))
           .count();
   const std::chrono::year_month_day date(day - kFourCenturies * cycles);
-  const int64_t year = static_cast<int>(date.year()) + cycles * 400;
+  return {.year = static_cast<int>(date.year()) + cycles * 400,
+          .month = static_cast<int>(static_cast<unsigned>(date.month())),
+          .day = static_cast<int>(static_cast<unsigned>(date.day()))};
+}
+
+// java.time prints years beyond four digits with a sign.
+std::string IsoDate(int64_t days) {
+  const auto [year, month, day] = CivilOf(days);
   return fmt::format("{}{:04}-{:02}-{:02}", year < 0 ? "-" : (year > 9999 ? "+" : ""),
-                     year < 0 ? -year : year, static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()));
+                     year < 0 ? -year : year, month, day);
 }
 
 std::string IsoTime(Micros time) {

@@ -3,6 +3,7 @@
 // infinity is not a time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,22 @@ std::optional<int64_t> ParseDate(std::string_view text);
 // Time since midnight UTC, of "08:14:02.5" or "08:14:02.5+02". 24:00:00 is a full day. nullopt for
 // an invalid time of day.
 std::optional<Micros> ParseTimeOfDay(std::string_view text);
+
+// A time of day as it is written: "24:00:00-12" is a whole day with the offset of -12 hours.
+struct ClockTime {
+  Micros of_day{0};
+  std::chrono::seconds offset{0};
+};
+std::optional<ClockTime> ParseClock(std::string_view text);
+
+// A day of the proleptic Gregorian calendar; 1 BC is the year 0.
+struct CivilDate {
+  int64_t year = 0;
+  int month = 0;
+  int day = 0;
+};
+// From days since 1970.
+CivilDate CivilOf(int64_t days);
 
 // As many digits as the value needs, instead of a fixed number.
 inline constexpr int kShortestFraction = -1;

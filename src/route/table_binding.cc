@@ -304,7 +304,7 @@ void BindTimestamp(const RouteConfig& route, Binder& binder, TableBinding& out) 
   if (debezium) {
     binder.Shape(out.timestamp);
     const ConnectColumnType* shape = out.timestamp.shape.get();
-    // Debezium cannot read the timestamps of the modes "connect" and "isostring".
+    // Debezium cannot read the timestamps of the modes "connect", "isostring" and "structured".
     binder.RequireType(shape != nullptr && shape->schema->name.starts_with("io.debezium.time.") &&
                            shape->schema->type == SchemaType::kInt64,
                        "timestamp with this format.time", out.timestamp);

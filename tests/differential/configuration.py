@@ -3,8 +3,8 @@
 import random
 from dataclasses import dataclass, field
 
-from values import (ALL, BYTEA, INT4, INT8, JAVA_DATES, JSON_TEXT, JSONB, MEMBERS, MODAL, NUMBERS, STRINGS, TEXT,
-                    TIMESTAMP, TIMESTAMP3, UNKNOWN, UUID, VARCHAR, ColumnType)
+from values import (ALL, BYTEA, INT4, INT8, JAVA_DATES, JSON_TEXT, JSONB, MEMBERS, MODAL, NUMBERS, STRINGS,
+                    STRUCTURED, TEXT, TIMESTAMP, TIMESTAMP3, UNKNOWN, UUID, VARCHAR, ColumnType)
 
 CONVERTERS = {
     "string": {"": "org.apache.kafka.connect.storage.StringConverter"},
@@ -24,7 +24,8 @@ _SALTS = ("salt", "ü.with.dots", "s" * 100)
 _PAYLOADS = (JSONB, JSON_TEXT, TEXT)
 _DEALT = 6  # columns of a configuration whose types are dealt in turn
 _MODES = {  # of the connector, for how types are represented; Debezium's default first
-    "time.precision.mode": ("adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"),
+    "time.precision.mode": ("adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds",
+                            "structured"),
     "decimal.handling.mode": ("precise", "double", "string"), "binary.handling.mode": ("bytes", "base64", "base64-url-safe", "hex"),
     "interval.handling.mode": ("numeric", "string"), "hstore.handling.mode": ("json", "map"),
     "include.unknown.datatypes": ("false", "true"),
@@ -136,6 +137,8 @@ class _Maker:
             made.router["table.expand.json.payload"] = "true"
             if chance.random() < 0.5:
                 made.router["table.json.payload.null.behavior"] = chance.choice(("ignore", "optional_bytes"))
+            if chance.random() < 0.5:
+                made.router["table.json.payload.empty.array.behavior"] = chance.choice(("ignore", "optional_string"))
         if chance.random() < 0.5:
             made.router["route.tombstone.on.empty.payload"] = chance.choice(("true", "TRUE", "false"))
         if chance.random() < 0.3:
@@ -153,8 +156,9 @@ class _Maker:
         """Types that a converter shows in these modes, without those that are objects for StringConverter."""
         mode = self._modes.get("binary.handling.mode", "bytes")
         types = [each for each in _SHOWS[converter] if converter != "bytes" or mode == "bytes"]
-        if converter == "string" and self._modes.get("time.precision.mode") == "connect":
-            types = [each for each in types if each not in JAVA_DATES]
+        if converter == "string":
+            objects = {"connect": JAVA_DATES, "structured": STRUCTURED}.get(self._modes.get("time.precision.mode", ""), ())
+            types = [each for each in types if each not in objects]
         return types or [TEXT]
 
     def _placed(self) -> list[ColumnType]:
@@ -215,7 +219,7 @@ class _Maker:
         if envelope and versioned and chance.random() < 0.3:  # expanded, two shapes cannot have one version
             made.version = Column("version", INT4)
             made.router["table.field.event.schema.version"] = "version"
-        if chance.random() < 0.4 and self._modes.get("time.precision.mode") not in ("connect", "isostring"):
+        if chance.random() < 0.4 and self._modes.get("time.precision.mode") not in ("connect", "isostring", "structured"):
             made.timestamp = Column("happened_at", chance.choice((TIMESTAMP, TIMESTAMP3)))
             made.router["table.field.event.timestamp"] = "happened_at"
         chance.shuffle(placements)

@@ -46,15 +46,16 @@ def _text(sql: str, longest: int | None = None, **more: object) -> ColumnType:
 
 UUID = ColumnType("uuid", ("00000000-0000-0000-0000-000000000000", "FFFFFFFF-ffff-4fff-8fff-ffffffffffff",
                            "7f1e0a4e-6d3c-4b7a-9a51-0c3f4f1f2f60"), ("gen_random_uuid()",), "string")
-TEXT = _text("text", defaults=("'fallback'", "''", "'it''s'", "lower('X')"))
+TEXT = _text("text", defaults=("'fallback'", "''", "'it''s'", "lower('X')", "''''", "CURRENT_USER", "(1 + 2)::text",
+                               "NULLIF('a', 'b')", "('it' || '''s')", "E'two\\nlines'"))
 VARCHAR = _text("varchar(40)", 40, defaults=("'short'",))
-JSONB = ColumnType("jsonb", JSON, ("'{}'", "'{\"d\": 1}'", "jsonb_build_object()"), "string")
+JSONB = ColumnType("jsonb", JSON, ("'{}'", "'{\"d\": \"it''s\"}'", "jsonb_build_object()"), "string")
 JSON_TEXT = ColumnType("json", JSON + LOOSE_JSON, ("'{}'",), "string")
 INT2 = ColumnType("smallint", ("0", "-32768", "32767"), ("3", "-3"))
 INT4 = ColumnType("integer", ("0", "-1", "-2147483648", "2147483647"), ("7", "(1 + 1)"))
 INT8 = ColumnType("bigint", ("0", "-9223372036854775808", "9223372036854775807", "9007199254740993"), ("8",))
-BOOL = ColumnType("boolean", ("true", "false"), ("true", "false"))
-ENUM = ColumnType("mood", ("sad", "o,k", "glücklich", "it's"), ("'sad'",), "string")
+BOOL = ColumnType("boolean", ("true", "false"), ("true", "false", "(NOT false)"))
+ENUM = ColumnType("mood", ("sad", "o,k", "glücklich", "it's"), ("'sad'", "'it''s'", "('sad'::text)::mood"), "string")
 BYTEA = ColumnType("bytea", ("\\x", "\\x00", "\\x00ff10", "\\x7b7d", "\\x" + "c3" * 5_000), connect="bytes")
 NUMERIC = ColumnType("numeric(12,3)", ("0", "-0.001", "999999999.999", "12.3"), ("1.5", "random()::numeric"),
                      null_values=("NaN",))
@@ -66,27 +67,28 @@ FLOAT8 = ColumnType("double precision", ("0", "-0", "1.5", "1e21", "100", "0.001
                                          "123456789.125"), ("0.25",))
 DATE = ColumnType("date", ("1970-01-01", "1969-12-31", "2024-02-29", "2024-12-30", "0001-01-01", "9999-12-31",
                            "12345-06-07", "0044-03-15 BC", "4713-01-01 BC", "5874897-12-31", "infinity", "-infinity"),
-                  ("'2020-01-01'", "CURRENT_DATE"))
-TIME = ColumnType("time", ("00:00:00", "23:59:59.999999", "12:34:56.7", "24:00:00", "00:00:00.000001"),
-                  ("'01:02:03'", "LOCALTIME"))
+                  ("'2020-01-01'", "CURRENT_DATE", "'infinity'", "'-infinity'", "(CURRENT_DATE + 1)"))
+TIME = ColumnType("time", ("00:00:00", "23:59:59.999999", "12:34:56.7", "00:00:00.000001"),
+                  ("'01:02:03'", "LOCALTIME", "'24:00:00'"), null_values=("24:00:00",))
 TIME3 = ColumnType("time(3)", ("00:00:00", "23:59:59.999", "12:34:56.7"), ("'01:02:03.5'",))
-TIMETZ = ColumnType("timetz", ("00:00:00+00", "23:59:59.999999-12", "12:34:56.7+05:30", "24:00:00+00"), ("'01:02:03+02'",),
-                    connect="string")
+TIMETZ = ColumnType("timetz", ("00:00:00+00", "23:59:59.999999-12", "12:34:56.7+05:30", "24:00:00+00", "24:00:00-02"),
+                    ("'01:02:03+02'",), "string", null_values=("12:00:00+01:02:03",))
 _OUT_OF_NANOSECONDS = ("0001-01-01 00:00:00", "9999-12-31 23:59:59", "1677-09-21 12:00:00", "2262-04-11 23:47:16.854776")
 TIMESTAMP = ColumnType("timestamp", ("1970-01-01 00:00:00", "2024-02-29 23:59:59.999999", "1969-12-31 23:59:59.999999",
                                      "2024-12-30 00:00:00", "infinity", "-infinity", "1677-09-22 00:00:00"),
-                       ("now()", "'2001-02-03 04:05:06.5'", "CURRENT_TIMESTAMP"),
+                       ("now()", "'2001-02-03 04:05:06.5'", "CURRENT_TIMESTAMP", "'infinity'", "'-infinity'"),
                        null_values=(*_OUT_OF_NANOSECONDS, "1234-05-06 07:08:09 BC", "4713-01-01 00:00:00 BC",
                                     "294247-01-10 04:00:54"))
 TIMESTAMP3 = ColumnType("timestamp(3)", ("1970-01-01 00:00:00", "2024-02-29 23:59:59.999", "1969-12-31 23:59:59.999",
-                                         "infinity", "-infinity"), ("'2001-02-03 04:05:06'",), null_values=_OUT_OF_NANOSECONDS)
+                                         "infinity", "-infinity"), ("'2001-02-03 04:05:06'", "'infinity'"),
+                        null_values=_OUT_OF_NANOSECONDS)
 INTERVAL = ColumnType("interval", ("0", "1 year 2 mons 3 days 04:05:06.789", "-1 year -2 mons +3 days -04:05:06.789", "1 mon",
                                    "-00:00:00.000001", "178000000 years", "-178000000 years", "2147483647 days", "100 hours",
                                    "-1 day +00:00:01", "00:00:59.999999", "1000000:00:00.5", "7 days 00:00:33.123457"),
                       ("'1 day'", "'1 mon 02:00:00'", "make_interval(days => 1)"))
 TIMESTAMPTZ = ColumnType("timestamptz", ("1970-01-01 00:00:00+00", "2024-02-29 23:59:59.999999+05:30", "infinity",
                                          "-infinity", "12345-01-01 00:00:00+00", "0044-03-15 12:00:00+00 BC"),
-                         ("now()", "'2001-02-03 04:05:06+02'"), "string")
+                         ("now()", "'2001-02-03 04:05:06+02'", "'infinity'"), "string")
 HSTORE = ColumnType("hstore", ("", "a=>1", 'b=>2,a=>1,"x y"=>"q\\"u\\\\o"', "n=>NULL", 'u=>"ü€"', '""=>""',
                                'zeta=>1,alpha=>2,mid=>3,k10=>4,k2=>5,"a,b"=>"=>"', '"\U0001d11e"=>"\U0001d11e"',
                                'a=>"line\nbreak\t\x01"', ",".join(f"key{i}=>{i}" for i in range(60)),
@@ -99,6 +101,15 @@ BIT = ColumnType("bit", ("0", "1"), ("B'1'",))
 BITS = ColumnType("bit(9)", ("100000001", "000000000", "000000001", "011111111"), ("B'101010101'",), "bytes")
 VARBIT = ColumnType("varbit", ("", "0", "101", "1000000000000"), ("B'101'",), "bytes")
 VARBIT12 = ColumnType("varbit(12)", ("", "101", "100000000001"), connect="bytes")
+VARBIT1 = ColumnType("varbit(1)", ("0", "1"), ("B'1'",), null_values=("",))
+POINT = ColumnType("point", ("(1,2)", "(-0,1e300)", "(Infinity,NaN)"), ("'(1,2)'",), "other")
+BOX = ColumnType("box", ("(3,4),(1,2)", "(0,0),(0,0)"), connect="other")
+LSEG = ColumnType("lseg", ("[(1,2),(3,4)]",), connect="other")
+PATH = ColumnType("path", ("((1,2),(3,4),(5,6))", "[(1,2)]"), connect="other")
+POLYGON = ColumnType("polygon", ("((1,2),(3,4),(5,6))", "((1,2),(3,4),(1,2))", "((0,0))"), connect="other")
+CIRCLE = ColumnType("circle", ("<(1,2),3>", "<(0,0),0>"), connect="other")
+LINE = ColumnType("line", ("{1,2,3}", "{0,-1,1e-7}"), ("'{1,2,3}'",), "other")
+TIMETZS_ARRAY = ColumnType("timetz[]", ("{12:34:56.789123+05:30,NULL,24:00:00+00}", "{}"), connect="other")
 TIMESTAMPTZ0 = ColumnType("timestamptz(0)", ("2024-02-29 23:59:59+00", "1969-12-31 23:59:59+01"), connect="string")
 CHAR = _text("char(12)", 12, defaults=("'c'",))
 INET = ColumnType("inet", ("127.0.0.1", "::1", "10.0.0.0/8"), connect="string")
@@ -134,13 +145,15 @@ UNKNOWN = (ColumnType("tsquery", ("'a' & 'b'",), connect="bytes"), ColumnType("p
 STRINGS = (TEXT, VARCHAR, JSONB, JSON_TEXT, UUID, ENUM, CHAR, INET, CIDR, MACADDR, ONE_CHAR, XML, RANGE, NUMRANGE, TIMETZ, TIMESTAMPTZ, TIMESTAMPTZ0,
            HSTORE, LTREE, CITEXT, TSVECTOR, DOMAIN)
 JAVA_DATES = (DATE, TIME, TIME3, TIMESTAMP, TIMESTAMP3, TIMESTAMP_DOMAIN)  # with time.precision.mode = connect
-NUMBERS = (INT2, INT4, INT8, OID, BOOL, NUMERIC, DECIMAL_DOMAIN, FLOAT4, FLOAT8, INTERVAL, BIT, *JAVA_DATES)
+STRUCTURED = (*JAVA_DATES, TIMETZ, TIMESTAMPTZ, TIMESTAMPTZ0, INTERVAL)  # with time.precision.mode = structured
+NUMBERS = (INT2, INT4, INT8, OID, BOOL, NUMERIC, DECIMAL_DOMAIN, FLOAT4, FLOAT8, INTERVAL, BIT, VARBIT1, *JAVA_DATES)
 OTHERS = (FREE_NUMERIC, TEXTS_ARRAY, INTS_ARRAY, BIGINTS_ARRAY, UUIDS_ARRAY, BOOLS_ARRAY, NUMERICS_ARRAY, FREE_NUMERICS_ARRAY,
-          FLOATS_ARRAY, VARCHARS_ARRAY, DATES_ARRAY, TIMESTAMPTZS_ARRAY, TIMESTAMPS_ARRAY, BYTEAS_ARRAY, BITS, VARBIT, VARBIT12)
+          FLOATS_ARRAY, VARCHARS_ARRAY, DATES_ARRAY, TIMESTAMPTZS_ARRAY, TIMESTAMPS_ARRAY, TIMETZS_ARRAY,
+          BYTEAS_ARRAY, BITS, VARBIT, VARBIT12, POINT, BOX, LSEG, PATH, POLYGON, CIRCLE, LINE)
 ALL = (*STRINGS, *NUMBERS, *OTHERS, BYTEA)
 # Whose representation depends on one of Debezium's modes.
-MODAL = (NUMERIC, FREE_NUMERIC, DECIMAL_DOMAIN, NUMERICS_ARRAY, FREE_NUMERICS_ARRAY, BYTEA, BYTEAS_ARRAY, INTERVAL, HSTORE,
-         *JAVA_DATES, DATES_ARRAY, TIMESTAMPS_ARRAY)
+MODAL = (NUMERIC, FREE_NUMERIC, DECIMAL_DOMAIN, NUMERICS_ARRAY, FREE_NUMERICS_ARRAY, BYTEA, BYTEAS_ARRAY, HSTORE,
+         *STRUCTURED, DATES_ARRAY, TIMESTAMPS_ARRAY, TIMESTAMPTZS_ARRAY, TIMETZS_ARRAY)
 
 # Possible members of logical messages, by the column type whose schema they have.
 MEMBERS = {TEXT: TEXTS, BOOL: (True, False), INT4: (0, -1, -2**31, 2**31 - 1), INT8: (2**31, -2**63, 2**63 - 1),

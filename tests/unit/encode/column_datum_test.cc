@@ -92,7 +92,7 @@ TEST_F(ColumnDatumTest, DatesAreDays) {
   EXPECT_EQ(Shown({pgoutput::kDateOid}, "1969-12-31"), "-1");
   EXPECT_EQ(Shown({pgoutput::kDateOid}, "0001-12-31 BC"), "-719163");
   EXPECT_EQ(Shown({pgoutput::kDateOid}, "5874897-12-31"), "2145042905");
-  EXPECT_EQ(Shown({pgoutput::kDateOid}, "infinity"), "-2147472692");
+  EXPECT_EQ(Shown({pgoutput::kDateOid}, "infinity"), "2146033979");
   EXPECT_EQ(Shown({pgoutput::kDateOid}, "-infinity"), "-2147472691");
   constexpr uint32_t kDates = 1182;
   EXPECT_EQ(Shown({kDates}, "{infinity}"), "WR-3007");
@@ -104,7 +104,7 @@ TEST_F(ColumnDatumTest, TimesCountFromMidnight) {
   EXPECT_EQ(Shown({pgoutput::kTimeOid, 3}, "00:00:01.5"), "1500");
   EXPECT_EQ(Shown({pgoutput::kTimetzOid}, "00:30:00.5+02"), "22:30:00.5Z");
   EXPECT_EQ(Shown({pgoutput::kTimetzOid}, "10:00:00+00"), "10:00:00Z");
-  EXPECT_EQ(Shown({pgoutput::kTimetzOid}, "24:00:00+00"), "00:00:00Z");
+  EXPECT_EQ(Shown({pgoutput::kTimetzOid}, "24:00:00+00"), "24:00:00Z");
 }
 
 TEST_F(ColumnDatumTest, TimestampUnitDependsOnThePrecision) {
@@ -112,8 +112,8 @@ TEST_F(ColumnDatumTest, TimestampUnitDependsOnThePrecision) {
   EXPECT_EQ(Shown({pgoutput::kTimestampOid, 3}, "2019-03-24 20:52:59.123"), "1553460779123");
   EXPECT_EQ(Shown({pgoutput::kTimestampOid, 3}, "1969-12-31 23:59:59.999"), "-1");
   EXPECT_EQ(Shown({pgoutput::kTimestampOid, 4}, "1970-01-01 00:00:00.0001"), "100");
-  EXPECT_EQ(Shown({pgoutput::kTimestampOid}, "infinity"), "9223372036825200000");
-  EXPECT_EQ(Shown({pgoutput::kTimestampOid, 0}, "-infinity"), "-9223372036832400");
+  EXPECT_EQ(Shown({pgoutput::kTimestampOid}, "infinity"), "9223372036854775807");
+  EXPECT_EQ(Shown({pgoutput::kTimestampOid, 0}, "-infinity"), "-9223372036832400000");
   EXPECT_EQ(Shown({pgoutput::kTimestampOid}, "294276-12-31 23:59:59"), "WR-3007");
 }
 
@@ -216,7 +216,7 @@ TEST_F(ColumnDatumTest, IntervalsAreMicrosecondsOrText) {
 TEST_F(ColumnDatumTest, BitsAreLittleEndianWithoutTrailingZeros) {
   EXPECT_EQ(Shown({pgoutput::kBitOid, 1}, "1"), "true");
   EXPECT_EQ(Shown({pgoutput::kBitOid, 1}, "0"), "false");
-  EXPECT_EQ(Shown({pgoutput::kVarbitOid, 1}, ""), "WR-3007");
+  EXPECT_EQ(Shown({pgoutput::kVarbitOid, 1}, ""), "NULL");
   EXPECT_EQ(Shown({pgoutput::kBitOid, 3}, "101"), "BQ==");
   EXPECT_EQ(Shown({pgoutput::kBitOid, 9}, "100000001"), "AQE=");
   EXPECT_EQ(Shown({pgoutput::kBitOid, 9}, "000000001"), "AQ==");

@@ -15,12 +15,13 @@ namespace {
 using pgoutput::kDateOid;
 using pgoutput::kTimeOid;
 using pgoutput::kTimestampOid;
+using pgoutput::kTimetzOid;
 
 class TemporalDatumTest : public ::testing::Test {
  protected:
   // The value as header text, "NULL", or the error code.
   std::string Shown(const ColumnTraits& column, std::string_view text) {
-    const auto shape = ShapeOf(column, {.time = mode_});
+    const auto shape = ShapeOf(column, {.time = mode_, .version = version_});
     EXPECT_THAT(shape, IsOk());
     const auto datum = TemporalDatum(text, *shape, arena_);
     if (!datum.ok()) {
@@ -36,6 +37,7 @@ class TemporalDatumTest : public ::testing::Test {
 
   Arena arena_;
   TimeMode mode_ = TimeMode::kAdaptive;
+  DebeziumVersion version_ = DebeziumVersion::k3_7;
 };
 
 TEST_F(TemporalDatumTest, IsoStringsHaveTheShortestFraction) {
@@ -43,13 +45,13 @@ TEST_F(TemporalDatumTest, IsoStringsHaveTheShortestFraction) {
   EXPECT_EQ(Shown({kDateOid}, "2024-02-29"), "2024-02-29Z");
   EXPECT_EQ(Shown({kDateOid}, "0044-03-15 BC"), "-0043-03-15Z");
   EXPECT_EQ(Shown({kDateOid}, "12345-06-07"), "+12345-06-07Z");
-  EXPECT_EQ(Shown({kDateOid}, "infinity"), "-5877611-06-21Z");
+  EXPECT_EQ(Shown({kDateOid}, "infinity"), "+5877611-06-21Z");
   EXPECT_EQ(Shown({kTimeOid}, "12:34:56.7"), "12:34:56.7Z");
   EXPECT_EQ(Shown({kTimeOid}, "24:00:00"), "00:00:00Z");
   EXPECT_EQ(Shown({kTimestampOid}, "2024-02-29 12:00:05.1"), "2024-02-29T12:00:05.1Z");
   EXPECT_EQ(Shown({kTimestampOid, 3}, "2024-02-29 12:00:00"), "2024-02-29T12:00:00Z");
-  EXPECT_EQ(Shown({kTimestampOid}, "infinity"), "+294247-01-10T04:00:25.2Z");
-  EXPECT_EQ(Shown({kTimestampOid}, "-infinity"), "-290308-12-21T19:59:27.6Z");
+  EXPECT_EQ(Shown({kTimestampOid}, "infinity"), "+292278994-08-16T23:00:00Z");
+  EXPECT_EQ(Shown({kTimestampOid}, "-infinity"), "-292275055-05-16T23:00:00Z");
 }
 
 TEST_F(TemporalDatumTest, ConnectsTypesAreShownAsJavaDates) {
@@ -63,7 +65,7 @@ TEST_F(TemporalDatumTest, ConnectsTypesAreShownAsJavaDates) {
   EXPECT_EQ(Shown({kTimestampOid}, "2024-02-29 12:00:05.1"), "2024-02-29T12:00:05.100Z");
   EXPECT_EQ(Shown({kTimestampOid}, "1969-12-31 23:59:59.5"), "23:59:59.500Z");
   EXPECT_EQ(Shown({kTimestampOid}, "294276-12-31 23:59:59.999999"), "294276-12-31T23:59:59.999Z");
-  EXPECT_EQ(Shown({kTimestampOid}, "-infinity"), "19:59:27.600Z");
+  EXPECT_EQ(Shown({kTimestampOid}, "-infinity"), "23:00:00.000Z");
 }
 
 TEST_F(TemporalDatumTest, NanosecondsBeyondTheRangeAreNull) {
@@ -85,6 +87,29 @@ TEST_F(TemporalDatumTest, MicrosecondsThatOverflowAreAnError) {
   EXPECT_EQ(Shown({kTimestampOid}, "294247-01-10 04:00:54.775807"), "9223372036854775807");
   EXPECT_EQ(Shown({kTimestampOid}, "294247-01-10 04:00:54.775808"), "WR-3007");
   EXPECT_EQ(Shown({kTimestampOid}, "4713-01-01 00:00:00 BC"), "-210863520000000000");
+}
+
+TEST_F(TemporalDatumTest, Debezium36ReadsInfinityInOtherUnits) {
+  version_ = DebeziumVersion::k3_6;
+  EXPECT_EQ(Shown({kDateOid}, "infinity"), "-2147472692");
+  EXPECT_EQ(Shown({kDateOid}, "-infinity"), "-2147472691");
+  EXPECT_EQ(Shown({kTimestampOid}, "infinity"), "9223372036825200000");
+  EXPECT_EQ(Shown({kTimestampOid}, "-infinity"), "-9223372036832400000");
+  EXPECT_EQ(Shown({kTimestampOid, 3}, "infinity"), "9223372036825200");
+  mode_ = TimeMode::kIsoString;
+  EXPECT_EQ(Shown({kDateOid}, "infinity"), "-5877611-06-21Z");
+  EXPECT_EQ(Shown({kTimestampOid}, "infinity"), "+294247-01-10T04:00:25.2Z");
+  EXPECT_EQ(Shown({kTimestampOid}, "-infinity"), "-290308-12-21T19:59:27.6Z");
+}
+
+TEST_F(TemporalDatumTest, TimesWithAZoneDependOnTheVersion) {
+  EXPECT_EQ(Shown({kTimetzOid}, "24:00:00+00"), "24:00:00Z");
+  EXPECT_EQ(Shown({kTimetzOid}, "24:00:00-02"), "02:00:00Z");
+  EXPECT_EQ(Shown({kTimetzOid}, "12:00:00+01:02:03"), "NULL");
+  EXPECT_EQ(Shown({.type_oid = kTimetzOid, .nullable = false}, "12:00:00+01:02:03"), "WR-3007");
+  version_ = DebeziumVersion::k3_6;
+  EXPECT_EQ(Shown({kTimetzOid}, "24:00:00+00"), "00:00:00Z");
+  EXPECT_EQ(Shown({kTimetzOid}, "12:00:00+01:02:03"), "WR-3007");
 }
 
 TEST_F(TemporalDatumTest, TextOfAnotherTypeIsAnError) {
