@@ -146,8 +146,14 @@ class DoctorTest(DoctorCase):
 
     def test_event_older_than_its_topic_keeps_events_is_reported(self) -> None:
         self.kafka.create_topic(self.topic, config={"retention.ms": "60000", "cleanup.policy": "compact,delete"})
-        self.sql("ALTER TABLE outbox ADD created_at timestamptz DEFAULT now()")
+        self.sql("ALTER TABLE outbox ADD created_at timestamptz NOT NULL DEFAULT now()")
         self.expect("kafka.compaction", "warning", f"topic {self.topic} has cleanup.policy=compact,delete")
+        # Its progress record tells the rows that wait from those that are published.
+        relay = self.start_relay({"metrics.slot_poll_interval": "200ms"})
+        self.outbox.insert(0)
+        relay.wait_until(lambda: relay.metric("walrelay_table_unproven_rows") is not None, 60, "the first proof")
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
         self.outbox.insert(1, more={"created_at": "2020-01-01"})
         self.expect("kafka.retention", "warning", f"topic {self.topic} keeps events for 1 min", "retention.ms=-1")
         self.assertEqual(self.findings("kafka.retention", {"route.timestamp": "now"}), [])
