@@ -122,13 +122,9 @@ absl::StatusOr<PGconn*> StartOnThread(const ConnectionParameters& parameters, St
                    "timed out while resolving the name of the host: the resolver does not answer");
 }
 
-struct OptionsDeleter {
-  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
-};
-
 // The sslmode that libpq uses for this connection, wherever it comes from.
 std::string ModeOf(PGconn* connection) {
-  const std::unique_ptr<PQconninfoOption, OptionsDeleter> options(PQconninfo(connection));
+  const ConninfoOptions options(PQconninfo(connection));
   for (const PQconninfoOption* each = options.get(); each != nullptr && each->keyword != nullptr;
        ++each) {
     if (std::string_view(each->keyword) == "sslmode" && each->val != nullptr) {

@@ -21,10 +21,6 @@
 namespace walrelay {
 namespace {
 
-struct OptionsDeleter {
-  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
-};
-
 // The list is short, and its order does not matter to libpq.
 const std::string* Find(const ConnectionParameters& parameters, std::string_view key) {
   const auto found = std::find_if(parameters.begin(), parameters.end(),
@@ -117,8 +113,7 @@ absl::Status CheckParts(const ConnectionParameters& parameters, std::string_view
 absl::StatusOr<ConnectionParameters> ParseDsn(const std::string& dsn,
                                               std::string_view option = "source.dsn") {
   char* message = nullptr;
-  const std::unique_ptr<PQconninfoOption, OptionsDeleter> options(
-      PQconninfoParse(dsn.c_str(), &message));
+  const ConninfoOptions options(PQconninfoParse(dsn.c_str(), &message));
   if (options == nullptr) {
     // The message may quote the string, and with it a password.
     PQfreemem(message);
@@ -165,7 +160,7 @@ absl::StatusOr<Completed> Complete(const ConnectionParameters& own, std::string_
   values.insert(values.end(), {kInvalidValue, nullptr});
   const std::unique_ptr<PGconn, ConnectionDeleter> connection(
       PQconnectStartParams(keys.data(), values.data(), /*expand_dbname=*/0));
-  const std::unique_ptr<PQconninfoOption, OptionsDeleter> options(PQconninfo(connection.get()));
+  const ConninfoOptions options(PQconninfo(connection.get()));
   if (options == nullptr) {
     return absl::ResourceExhaustedError("libpq: out of memory");
   }

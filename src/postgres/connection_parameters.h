@@ -9,6 +9,9 @@
 // Source: Postgres documentation, "Database Connection Control Functions".
 #pragma once
 
+#include <libpq-fe.h>
+
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +24,12 @@
 #include "walrelay/secret.h"
 
 namespace walrelay {
+
+struct ConninfoDeleter {
+  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
+};
+// Parameters of a connection, as libpq knows them; with the passwords.
+using ConninfoOptions = std::unique_ptr<PQconninfoOption, ConninfoDeleter>;
 
 using ConnectionParameters = std::vector<std::pair<std::string, std::string>>;
 

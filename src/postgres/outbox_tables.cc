@@ -90,7 +90,7 @@ listed AS (
   FROM wanted w
   LEFT JOIN pg_catalog.pg_publication p ON p.pubname OPERATOR(pg_catalog.=) {1}),
 base(attrelid, attnum, type, modifier, depth) AS (
-  SELECT a.attrelid, a.attnum, a.atttypid, (-1)::pg_catalog.int4, 0
+  SELECT a.attrelid, a.attnum, a.atttypid, '-1'::pg_catalog.int4, 0
   FROM wanted w
   JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) w.oid
   WHERE a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped

@@ -104,7 +104,8 @@ def statements(log: Path, application: str) -> list[str]:
 
 
 _WORDS_BEFORE_PARENTHESIS = {"select", "where", "and", "or", "not", "exists", "any", "case", "from", "extract", "on",
-                             "as", "join", "by", "then", "else", "when", "array", "all", "timestamptz"}
+                             "as", "join", "by", "then", "else", "when", "array", "all", "timestamptz",
+                             "values", "least", "lateral"}
 
 
 def unqualified(statement: str) -> list[str]:
@@ -113,6 +114,9 @@ def unqualified(statement: str) -> list[str]:
         return []
     text = re.sub(r"E?'(?:[^'\\]|''|\\.)*'", " literal ", statement)
     text = re.sub(r'"(?:[^"]|"")*"', "quoted", text)
+    # The columns of a common table expression, and those of an alias.
+    text = re.sub(r"((?:RECURSIVE|WITH|,)\s+\w+)\s*\([\w\s,]+\)\s+AS\s*\(", r"\1 AS (", text)
+    text = re.sub(r"((?:\)|ORDINALITY)\s+(?!AND|OR|NOT|IN|ANY|ALL)\w+)\([\w\s,]+\)", r"\1", text)
     text = re.sub(r"OPERATOR\(pg_catalog\.[^)]+\)", " operator_ ", text)
     problems = re.findall(r"(?<![\w.])(?!pg_catalog\.)pg_\w+", text)
     problems += [word for word in re.findall(r"(?<![\w.])(\w+)\s*\(", text)
