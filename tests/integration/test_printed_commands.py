@@ -249,6 +249,7 @@ class SetupScriptTest(IntegrationTest):
 
 class RunbooksTest(RelayCase):
     """The commands of docs/runbooks, with their examples of names and values, beside a relay that works."""
+    postgres_options = {"major": 17}  # whose settings some of them name
 
     # Statements of a situation that is not this one, and the test of that situation.
     _ELSEWHERE = {"ALTER PUBLICATION walrelay ADD TABLE public.outbox":

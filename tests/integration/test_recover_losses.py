@@ -179,7 +179,8 @@ class LongTransactionTest(RecoverCase):
         for horizon in record.horizons:
             horizon.taken_us -= microseconds
         producer = library().Producer({"bootstrap.servers": self.kafka.bootstrap, "acks": "all"})
-        producer.produce(self.progress_topic, key=self.pipeline, value=record.SerializeToString())
+        producer.produce(self.progress_topic, key=self.pipeline, value=record.SerializeToString(),
+                         headers={"walrelay.format": b"1"})
         self.assertEqual(producer.flush(30), 0)
 
 

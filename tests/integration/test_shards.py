@@ -156,7 +156,7 @@ class ShardsTest(VerifiedTest):
         self.assertEqual([relay.logs("gap") for relay in relays], [[], []])
 
     def test_whole_table_in_the_publication_of_a_shard_is_refused(self) -> None:
-        self.expect_exit(78, "WR-2303", self.shard_options(0) | {"source.publication": "walrelay"})
+        self.expect_exit(78, "WR-2312", self.shard_options(0) | {"source.publication": "walrelay"})
 
 
 class PruneTest(PruneCase):
