@@ -145,13 +145,14 @@ absl::StatusOr<Lsn> CommonLog(const ResumeState& memory, const ServerInfo& serve
 
 // Where a record names a transaction, the stream shows whether the server has it. Without one, the
 // record alone would decide what is skipped: only what the slot, or the beginning of the server's
-// timeline, shows as well is believed.
-absl::Status CheckEvidence(const ResumeState& memory, Lsn confirmed, const ServerInfo& server) {
+// timeline, shows as well is believed. `fork`: nothing behind it is believed in any case.
+absl::Status CheckEvidence(const ResumeState& memory, Lsn confirmed, Lsn fork,
+                           const ServerInfo& server) {
   if (!memory.recorded || memory.last_published.valid() || memory.partial.valid()) {
     return absl::OkStatus();
   }
   const Lsn begun = server.ancestors.empty() ? Lsn() : server.ancestors.back().end;
-  if (memory.known_before <= std::max(confirmed, begun)) {
+  if (std::min(memory.known_before, fork) <= std::max(confirmed, begun)) {
     return absl::OkStatus();
   }
   return Error(ErrorCode::kProgressUnproven,
@@ -227,8 +228,8 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
   }
   WR_CHECK(info.server.system_id == memory->system_id && info.server.timeline >= memory->timeline,
            "positions are compared on one system, on this timeline or a later one");
-  WR_RETURN_IF_ERROR(CheckEvidence(*memory, confirmed, info.server));
   WR_ASSIGN_OR_RETURN(const Lsn fork, CommonLog(*memory, info.server));
+  WR_RETURN_IF_ERROR(CheckEvidence(*memory, confirmed, fork, info.server));
   if (fork != kEndless) {
     if (confirmed > fork && !memory->slot_was_taken) {
       return Error(ErrorCode::kSlotMoved,

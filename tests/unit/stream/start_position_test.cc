@@ -315,6 +315,20 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheSlot) {
 }
 
 // The relay that was promoted with the server has published everything before the fork.
+// A standby that had not received the fork of the record is promoted: nothing behind the fork of its
+// own timeline is skipped, whatever the record says.
+TEST_F(StartPositionTest, ARecordWithoutATransactionNeedsNoEvidenceBehindTheFork) {
+  ResumeState& record = Remember(400, 400);
+  record.recorded = true;
+  record.timeline = 2;
+  record.ancestors = {{1, Lsn(350)}};
+  record.known_before = Lsn(350);
+  info_.server.timeline = 3;
+  info_.server.ancestors = {{1, Lsn(300)}};
+  info_.slot->confirmed_flush_lsn = Lsn(300);
+  EXPECT_EQ(Decide()->settled_before, (Position{Lsn(300), Lsn(), 0}));
+}
+
 TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheTimeline) {
   ResumeState& record = Remember(400, 400);
   record.recorded = true;
