@@ -229,15 +229,17 @@ absl::Status RowPublisher::Recover() {
   WR_RETURN_IF_ERROR(CreateProducer());
   DropSettled();
   for (uint64_t number = first_; number < end; number = std::max(number + 1, first_)) {
-    WR_RETURN_IF_ERROR(SendAlone(number - first_));
+    WR_RETURN_IF_ERROR(SendAlone(number));
     DropSettled();
   }
   return absl::OkStatus();
 }
 
-absl::Status RowPublisher::SendAlone(size_t index) {
-  Entry& entry = entries_[index];
-  while (!entry.settled) {
+// A turn drops entries that are settled, this one as well.
+absl::Status RowPublisher::SendAlone(uint64_t number) {
+  while (number >= first_ && !entries_[number - first_].settled) {
+    const size_t index = number - first_;
+    Entry& entry = entries_[index];
     if (broken()) {
       WR_RETURN_IF_ERROR(ReplaceProducer(entry, index));
     } else if (entry.bytes == 0) {

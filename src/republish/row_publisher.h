@@ -140,7 +140,7 @@ class RowPublisher final : private DeliverySink {
   Record Decorated(const Record& record);
   // After a failure: publishes the rows that were not acknowledged, one at a time.
   absl::Status Recover();
-  absl::Status SendAlone(size_t index);
+  absl::Status SendAlone(uint64_t number);
   // Passes on the reports that have arrived.
   void ReadReports();
   // Waits for reports for at most `timeout`, and passes them on. An error if patience has ended.

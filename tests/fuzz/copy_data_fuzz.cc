@@ -24,18 +24,12 @@ uint64_t BigEndian(std::string_view bytes) {
   return value;
 }
 
-// The time field of both headers. WallTime cannot represent every 64-bit value.
-bool IsTime(std::string_view bytes) {
-  constexpr int64_t kFrom1970To2000 = 946'684'800'000'000;
-  return static_cast<int64_t>(BigEndian(bytes)) <= INT64_MAX - kFrom1970To2000;
-}
-
 bool IsXLogData(std::string_view frame) {
-  return frame.size() >= kXLogDataHeader && frame.front() == 'w' && IsTime(frame.substr(17));
+  return frame.size() >= kXLogDataHeader && frame.front() == 'w';
 }
 
 bool IsKeepalive(std::string_view frame) {
-  return frame.size() == kKeepaliveSize && frame.front() == 'k' && IsTime(frame.substr(9));
+  return frame.size() == kKeepaliveSize && frame.front() == 'k';
 }
 
 void CheckKeepalive(std::string_view frame, const pgoutput::Keepalive& keepalive) {
