@@ -315,8 +315,8 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheSlot) {
 }
 
 // The relay that was promoted with the server has published everything before the fork.
-// A standby that had not received the fork of the record is promoted: nothing behind the fork of its
-// own timeline is skipped, whatever the record says.
+// A standby that had not received the fork of the record is promoted: nothing behind the fork of
+// its own timeline is skipped, whatever the record says.
 TEST_F(StartPositionTest, ARecordWithoutATransactionNeedsNoEvidenceBehindTheFork) {
   ResumeState& record = Remember(400, 400);
   record.recorded = true;
