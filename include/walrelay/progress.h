@@ -92,7 +92,7 @@ struct ProgressAddress {
   bool operator==(const ProgressAddress&) const = default;
 };
 
-// What a progress topic contains.
+// The contents of a progress topic.
 struct ProgressReading {
   // The version of the pipeline's record with the greatest Order(); nullopt: there is none.
   std::optional<Progress> record;

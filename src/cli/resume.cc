@@ -93,7 +93,7 @@ ExitCode Worse(ExitCode a, ExitCode b) {
   return static_cast<int>(a) > static_cast<int>(b) ? a : b;
 }
 
-// What the relays that answer have shown.
+// The answers of the relays.
 struct Shown {
   std::vector<ControlPeer> peers;
   bool held = false;

@@ -75,7 +75,7 @@ std::string_view Placeholder(uint32_t type_oid) {
   }
 }
 
-// What java.util.regex does not match with a dot.
+// java.util.regex does not match these with a dot.
 size_t FindLineEnd(std::string_view text) {
   size_t end = text.find_first_of("\n\r");
   for (const std::string_view separator : {"\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {

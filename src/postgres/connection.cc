@@ -49,7 +49,7 @@ void ForwardNotice(void* callback, const PGresult* result) {
 constexpr int kMostAbandoned = 8;
 std::atomic<int> abandoned_attempts{0};
 
-// What an attempt's thread shares with the caller, who may have left.
+// An attempt's thread shares this with the caller, who may have left.
 struct Attempt {
   std::mutex mutex;
   UniqueFd done{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};

@@ -358,7 +358,7 @@ absl::StatusOr<ConnectionParameters> MakeConnectionParameters(const SourceConfig
   WR_ASSIGN_OR_RETURN(auto completed, Complete(own, option));
   ConnectionParameters& parameters = completed.parameters;
   const auto& chosen = completed.chosen;
-  // A default of libpq gives way to walrelay's.
+  // walrelay's default replaces that of libpq.
   const auto set_default = [&](std::string_view key, const char* value) {
     if (!chosen.contains(key)) {
       Set(parameters, key, value);

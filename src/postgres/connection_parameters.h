@@ -40,7 +40,7 @@ enum class ConnectionPurpose {
   kSetup,        // an ordinary connection that changes the database
 };
 
-// What a connection must be like.
+// The requirements of a connection.
 enum class Transport {
   kVerified,  // TLS with a verified server; or the server runs on this host
   kAny,       // source.allow_insecure

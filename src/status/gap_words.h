@@ -1,4 +1,4 @@
-// What an operator does about a gap that is held, as one sentence.
+// The operator's next step at a gap that is held, as one sentence.
 #pragma once
 
 #include <string_view>

@@ -343,7 +343,7 @@ TEST_F(PostgresTransportTest, NamesThatOnlyLookLocalAreRemote) {
   }
 }
 
-// What libpq reads counts: the DSN, then the service file, then the variable.
+// libpq decides what counts: the DSN, then the service file, then the variable.
 TEST_F(PostgresTransportTest, ServiceFileCountsAsForLibpq) {
   SetService("host=db\nsslmode=disable");
   EXPECT_THAT(Check("service=shop"), HasError(ErrorCode::kInsecureTransport, "disable"));
