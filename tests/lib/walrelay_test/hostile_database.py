@@ -105,7 +105,7 @@ def statements(log: Path, application: str) -> list[str]:
 
 _WORDS_BEFORE_PARENTHESIS = {"select", "where", "and", "or", "not", "exists", "any", "case", "from", "extract", "on",
                              "as", "join", "by", "then", "else", "when", "array", "all", "timestamptz",
-                             "values", "least", "lateral"}
+                             "values", "least", "coalesce", "lateral"}
 
 
 def unqualified(statement: str) -> list[str]:
