@@ -52,7 +52,9 @@ struct ServerInfo {
   uint32_t database_oid = 0;
   int version = 0;  // server_version_num: 150018
   bool in_recovery = false;
+  WallTime started;              // pg_postmaster_start_time()
   int backend_pid = 0;           // of this connection's server process
+  WallTime backend_started;      // of that process: another one may have the same pid later
   Micros wal_sender_timeout{0};  // 0: the server never disconnects a silent client
   bool by_network = false;       // connected by TCP, not by a Unix socket
 };

@@ -1,6 +1,7 @@
 // The request of the control channel for what a relay has published, and its answer.
 //
-//   published   none | proof BACKEND_PID, a line feed, and a progress record
+//   published   none | proof BACKEND_PID SERVER_STARTED (microseconds since 1970), a line feed,
+//   and a progress record
 //   (proto/walrelay/progress)
 //
 // Pure functions.

@@ -97,7 +97,12 @@ absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeo
                        " AS wal_sender_timeout,"
                        " (SELECT d.oid FROM pg_catalog.pg_database d"
                        "  WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())"
-                       " AS database_oid",
+                       " AS database_oid,"
+                       " extract(epoch FROM pg_catalog.pg_postmaster_start_time()) AS started,"
+                       " (SELECT extract(epoch FROM a.backend_start)"
+                       "  FROM pg_catalog.pg_stat_activity a"
+                       "  WHERE a.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid())"
+                       " AS backend_started",
                        timeout));
   if (settings.rows() != 1) {
     return Error(ErrorCode::kNotReplication, "the query for settings returned no row");
@@ -107,6 +112,8 @@ absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeo
   info.in_recovery = settings.Bool(0, "in_recovery");
   info.database_oid = static_cast<uint32_t>(settings.Int(0, "database_oid"));
   info.wal_sender_timeout = std::chrono::milliseconds(settings.Int(0, "wal_sender_timeout"));
+  info.started = WallTime(settings.Seconds(0, "started").value_or(Micros(0)));
+  info.backend_started = WallTime(settings.Seconds(0, "backend_started").value_or(Micros(0)));
   return info;
 }
 
@@ -114,7 +121,9 @@ std::string SlotQuery(std::string_view slot, int server_version, std::string_vie
                       std::string_view joins) {
   // A column that is used in an expression is named only if the version has it.
   return fmt::format(
-      "SELECT s.*{}{} FROM pg_catalog.pg_replication_slots s{} "
+      "SELECT s.*{}{}, (SELECT extract(epoch FROM r.backend_start) FROM "
+      "pg_catalog.pg_stat_activity r WHERE r.pid OPERATOR(pg_catalog.=) s.active_pid) "
+      "AS reader_started FROM pg_catalog.pg_replication_slots s{} "
       "WHERE s.slot_name OPERATOR(pg_catalog.=) {}",
       server_version >= kInactiveSinceVersion ? kInactiveEpoch : "", columns, joins,
       QuoteLiteral(slot));
@@ -135,6 +144,9 @@ SlotInfo SlotInfoOf(const PgResult& row) {
                .failover = row.Bool(0, "failover")};
   if (row.Get(0, "safe_wal_size")) {
     out.safe_wal_size = row.Int(0, "safe_wal_size");
+  }
+  if (const auto started = row.Seconds(0, "reader_started")) {
+    out.reader_started = WallTime(*started);
   }
   if (const auto since = row.Seconds(0, "inactive_epoch")) {
     out.inactive_since = WallTime(*since);

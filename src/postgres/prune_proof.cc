@@ -24,6 +24,7 @@ std::optional<PruneProof> ProofForPruning(const std::optional<PublishedProof>& p
                                          .system_id = progress.system_id,
                                          .timeline = progress.timeline,
                                          .backend_pid = published->backend_pid,
+                                         .server_started = published->server_started,
                                          .slot = source.slot})
               : std::nullopt;
 }
@@ -43,11 +44,14 @@ PruneProof IncludeOlderRows(PruneProof proof) {
 std::string IsServerOf(const PruneProof& proof) {
   return fmt::format(
       "(pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8) "
-      "OPERATOR(pg_catalog.=) '{:08X}' AND EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots s "
+      "OPERATOR(pg_catalog.=) '{:08X}' AND (extract(epoch FROM "
+      "pg_catalog.pg_postmaster_start_time()) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8 "
+      "OPERATOR(pg_catalog.=) {} AND EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots s "
       "WHERE s.slot_name OPERATOR(pg_catalog.=) {} AND s.active_pid OPERATOR(pg_catalog.=) {}) AND "
       "{}::pg_catalog.numeric OPERATOR(pg_catalog.<=) pg_catalog.pg_snapshot_xmax("
       "pg_catalog.pg_current_snapshot())::pg_catalog.text::pg_catalog.numeric)",
-      proof.timeline, QuoteLiteral(proof.slot), proof.backend_pid, proof.xids.before);
+      proof.timeline, proof.server_started.time_since_epoch().count(), QuoteLiteral(proof.slot),
+      proof.backend_pid, proof.xids.before);
 }
 
 }  // namespace walrelay

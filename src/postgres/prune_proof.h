@@ -24,9 +24,10 @@ struct PruneProof {
   PublishedXids xids;
   std::string system_id;
   uint32_t timeline = 0;
-  // Of the walsender that reads the slot: a server that was restored or promoted has another one,
-  // or none.
+  // Of the walsender that reads the slot: a server that was promoted has another one, or none.
   int backend_pid = 0;
+  // A server that was restored was started later, also if a process has the same pid by now.
+  WallTime server_started;
   std::string slot;
 };
 
@@ -37,9 +38,9 @@ std::optional<PruneProof> ProofForPruning(const std::optional<PublishedProof>& p
 // The same proof, if the operator knows that all rows from before it are published, too.
 PruneProof IncludeOlderRows(PruneProof proof);
 
-// A condition in SQL: whether the server has the timeline of the proof and has assigned its xids,
-// and whether the walsender of the proof reads the slot there. It does not compare the system,
-// which cannot change while a connection lasts.
+// A condition in SQL: whether the server has the timeline of the proof, runs since the time of the
+// proof and has assigned its xids, and whether the walsender of the proof reads the slot there. It
+// does not compare the system, which cannot change while a connection lasts.
 std::string IsServerOf(const PruneProof& proof);
 
 }  // namespace walrelay

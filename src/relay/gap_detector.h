@@ -42,8 +42,8 @@ struct SourceMemory {
   std::string cluster_id;
   // Of the connector:
   bool slot_seen = false;
-  int backend_pid = 0;  // of the last stream, on the server of that stream
-  std::pair<std::string, uint32_t> backend_server;  // system and timeline
+  int backend_pid = 0;  // of the last stream
+  WallTime backend_started;
 };
 
 class GapDetector {

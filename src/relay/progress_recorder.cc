@@ -122,6 +122,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   ContinueHorizons(decision, info.publication_state.identity);
   stream_started_at_ = parts_.clock.Now();
   backend_pid_ = info.server.backend_pid;
+  server_started_ = info.server.started;
   streaming_ = true;
 }
 

@@ -87,8 +87,9 @@ class ProgressRecorder final : public DeliverySink {
   bool Record(MonoTime now, const Published& published);
   // What the stream has published by now; nullopt without a stream, and while nothing is recorded.
   std::optional<Progress> Proof() const;
-  // Of the last stream's walsender; 0 before the first stream.
+  // Of the last stream: its walsender, and the start of its server. 0 before the first stream.
   int backend_pid() const { return backend_pid_; }
+  WallTime server_started() const { return server_started_; }
   // Whether a record is in flight.
   bool in_flight() const { return in_flight_.has_value(); }
   // When to call Turn() again if nothing happens before.
@@ -177,6 +178,7 @@ class ProgressRecorder final : public DeliverySink {
   std::optional<PublicationIdentity> publication_;  // likewise; absent before the first stream
   MonoTime stream_started_at_;
   int backend_pid_ = 0;
+  WallTime server_started_;
   uint64_t sequence_ = 0;
   MonoTime due_;  // earliest time of the next record
   Backoff retry_;

@@ -41,13 +41,13 @@ void SlotConnector::Restore(const SourceMemory& memory) {
   WR_CHECK(!opened_, "the memory precedes the first connection");
   slot_seen_ = memory.slot_seen;
   own_backend_pid_ = memory.backend_pid;
-  own_server_ = memory.backend_server;
+  own_backend_started_ = memory.backend_started;
 }
 
 void SlotConnector::AddTo(SourceMemory& memory) const {
   memory.slot_seen = slot_seen_;
   memory.backend_pid = own_backend_pid_;
-  memory.backend_server = own_server_;
+  memory.backend_started = own_backend_started_;
 }
 
 // A slot in use is an error here, and what the error means depends on the user of the slot: see
@@ -68,9 +68,6 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenServer() {
   parts_.source.SetSenderTimeout(sender_timeout_);
   WR_ASSIGN_OR_RETURN(SourceInfo info, parts_.source.Open());
   opened_ = true;
-  if (own_server_ != std::pair(info.server.system_id, info.server.timeline)) {
-    own_backend_pid_ = 0;
-  }
   if (!info.server.in_recovery) {
     WR_RETURN_IF_ERROR(CheckNewest(info.server.system_id, info.server.timeline));
   }
@@ -239,7 +236,7 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
   wal_end_at_start_ = info.server.wal_end;
   stream_timeout_ = info.server.wal_sender_timeout;
   own_backend_pid_ = info.server.backend_pid;
-  own_server_ = {info.server.system_id, info.server.timeline};
+  own_backend_started_ = info.server.backend_started;
   parts_.gaps.OnStreamStarted(info, decision);
   parts_.recorder.OnStreamStarted(info, decision, parts_.gaps.generation());
   LogStart(info, decision);
@@ -276,7 +273,7 @@ void SlotConnector::LogStart(const SourceInfo& info, const StartDecision& decisi
 // backend is terminated.
 absl::Status SlotConnector::FreeSlot(const SlotInfo& slot) {
   WR_CHECK(slot.active, "a slot in use has a user");
-  if (slot.active_pid != own_backend_pid_) {
+  if (IsOthers(slot)) {
     return Error(ErrorCode::kSlotBusy, fmt::format("held by server process {}", slot.active_pid));
   }
   WR_RETURN_IF_ERROR(parts_.source.TerminateBackend(own_backend_pid_));
@@ -286,7 +283,8 @@ absl::Status SlotConnector::FreeSlot(const SlotInfo& slot) {
 
 // Whether another process reads the slot and is responsible for gaps meanwhile.
 bool SlotConnector::IsOthers(const SlotInfo& slot) const {
-  return slot.active && slot.active_pid != own_backend_pid_;
+  return slot.active && (slot.active_pid != own_backend_pid_ ||
+                         slot.reader_started != own_backend_started_);
 }
 
 void SlotConnector::RecordSlotOwner(const SlotInfo& slot) {

@@ -120,11 +120,11 @@ class SlotConnector {
   bool opened_ = false;
   bool slot_seen_ = false;     // this process has seen the slot
   bool slot_created_ = false;  // by this process
-  // Of the last stream: if the slot is active with this pid, the server has not noticed yet that it
-  // ended. 0: none, or it was on another server than the present connection: another process may
-  // have the same pid there.
+  // The server process of the last stream: if it still reads the slot, the server has not noticed
+  // yet that the stream ended. Pids repeat, in containers soon and after each restart of a server:
+  // the process of another instance may have ours, but it began at another time. 0: none.
   int own_backend_pid_ = 0;
-  std::pair<std::string, uint32_t> own_server_;  // its system and timeline
+  WallTime own_backend_started_;
 
   // A failure counts only if there was WAL to read, beyond the position of the stream.
   Lsn wal_end_at_start_;  // of the last stream, at START_REPLICATION

@@ -280,7 +280,8 @@ void StatusReporter::PublishProof(MonoTime now) {
     return;
   }
   auto proof = parts_.pipeline.history_known() ? parts_.recorder.Proof() : std::nullopt;
-  parts_.board.SetPublished(std::move(proof), parts_.recorder.backend_pid(), now);
+  parts_.board.SetPublished(std::move(proof), parts_.recorder.backend_pid(),
+                            parts_.recorder.server_started(), now);
 }
 
 // A degraded state without a session is a lost connection, which was logged when it happened.

@@ -234,14 +234,17 @@ class StatusBoard {
     return shown_.slot;
   }
 
-  // What the stream of this walsender has published, as of `now`; nullopt while none runs. The last
-  // proof remains after its stream has ended, marked so.
-  void SetPublished(std::optional<Progress> published, int backend_pid, MonoTime now) {
+  // What the stream of this walsender, of a server that was started at this time, has published, as
+  // of `now`; nullopt while none runs. The last proof remains after its stream has ended, marked
+  // so.
+  void SetPublished(std::optional<Progress> published, int backend_pid, WallTime server_started,
+                    MonoTime now) {
     const std::lock_guard lock(mutex_);
     if (published) {
       proof_ = {.progress = *std::move(published),
                 .streaming = true,
                 .backend_pid = backend_pid,
+                .server_started = server_started,
                 .as_of = now};
     } else if (proof_) {
       proof_->streaming = false;

@@ -40,6 +40,7 @@ absl::StatusOr<PartitionChanges> Maintain(char** arguments) {
                        .before = before},
               .timeline = static_cast<uint32_t>(Number(arguments[10])),
               .backend_pid = static_cast<int>(Number(arguments[12])),
+              .server_started = WallTime(Micros(Number(arguments[13]))),
               .slot = arguments[11]};
   }
   return MaintainPartitions(connection, {.schema = arguments[2], .name = arguments[3]}, proven,
@@ -50,7 +51,7 @@ absl::StatusOr<PartitionChanges> Maintain(char** arguments) {
 }  // namespace walrelay
 
 int main(int argc, char** argv) {
-  if (argc != 13) {
+  if (argc != 14) {
     return EXIT_FAILURE;
   }
   const auto changes = walrelay::Maintain(argv);

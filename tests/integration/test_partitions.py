@@ -51,9 +51,10 @@ class PartitionsCase(IntegrationTest):
         With a proof, a relay reads the slot.
         """
         walsender = 0 if before is None else self.walsender()
+        started = self.sql("SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8")[0][0]
         values = [self.database.dsn, "public", "outbox", ahead, keep * DAY, int(day(now).timestamp()),
                   self.begin if begin is None else begin, int(day(begin_time).timestamp()), before or 0, timeline,
-                  self.slot, walsender]
+                  self.slot, walsender, started]
         run = subprocess.run([build_folder() / "tests" / "integration" / "maintain_partitions", *map(str, values)],
                              stdout=subprocess.PIPE, text=True, timeout=patient(120))
         self.assertEqual(run.returncode, code, run.stdout)

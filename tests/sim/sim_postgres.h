@@ -31,6 +31,11 @@ struct SimSlot {
   bool lost = false;
 };
 
+// The start of a server process, which with its pid identifies it.
+inline WallTime StartOfProcess(int pid) {
+  return WallTime(Micros(pid));
+}
+
 class SimPostgres {
  public:
   enum class Power { kUp, kStarting, kShuttingDown, kDown };

@@ -75,6 +75,7 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   SourceInfo info = server_.Facts();
   looked_confirmed_ = info.slot ? info.slot->confirmed_flush_lsn : Lsn();
   info.server.backend_pid = pid_;
+  info.server.backend_started = StartOfProcess(pid_);
   looked_changes_ = server_.publication_changes();
   past_limit_ = host_.PastLimit(server_.retained_bytes());
   // The catalog was read; now the connection for the stream is opened.

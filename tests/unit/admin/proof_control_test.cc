@@ -15,7 +15,8 @@ PublishedProof Proof() {
                        .horizons = {{.xid = 900, .insert_lsn = Lsn(400), .taken = WallTime()}},
                        .published_from = {.xid = 700, .taken = WallTime(Micros(5))}},
           .streaming = true,
-          .backend_pid = 4711};
+          .backend_pid = 4711,
+          .server_started = WallTime(Micros(8))};
 }
 
 TEST(ProofControlTest, AnAnswerHasTheProof) {
@@ -24,6 +25,7 @@ TEST(ProofControlTest, AnAnswerHasTheProof) {
   ASSERT_TRUE(parsed->has_value());
   EXPECT_TRUE((*parsed)->streaming);
   EXPECT_EQ((*parsed)->backend_pid, 4711);
+  EXPECT_EQ((*parsed)->server_started, WallTime(Micros(8)));
   const Progress& progress = (*parsed)->progress;
   EXPECT_EQ(progress.system_id, "7301");
   EXPECT_EQ(progress.timeline, 2u);
@@ -45,10 +47,10 @@ TEST(ProofControlTest, AnEndedStreamProvesNothing) {
 TEST(ProofControlTest, AnswersOfOtherVersionsAreErrors) {
   for (const char* answer :
        {"unknown\nThis version of walrelay does not support this request.\n", "proof", "proof \n",
-        "proof x\n", "proof 1x\n", "proof 99999999999\n", ""}) {
+        "proof 1\n", "proof x 1\n", "proof 1x 1\n", "proof 99999999999 1\n", "proof 1 \n", ""}) {
     EXPECT_EQ(CodeOf(ParsePublished(answer).status()), ErrorCode::kRelaySilent) << answer;
   }
-  EXPECT_EQ(CodeOf(ParsePublished("proof 1\nx").status()), ErrorCode::kProgressUnreadable);
+  EXPECT_EQ(CodeOf(ParsePublished("proof 1 2\nx").status()), ErrorCode::kProgressUnreadable);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ PublishedProof Proof() {
                        .horizons = {{.xid = 900, .insert_lsn = Lsn(400), .taken = WallTime()}},
                        .published_from = {.xid = 700, .taken = WallTime()}},
           .streaming = true,
-          .backend_pid = 4711};
+          .backend_pid = 4711,
+          .server_started = WallTime(Micros(8))};
 }
 
 TEST(PruneProofTest, TheProofOfARunningStreamCounts) {
@@ -26,6 +27,7 @@ TEST(PruneProofTest, TheProofOfARunningStreamCounts) {
   EXPECT_EQ(proof->xids.before, 900u);
   EXPECT_EQ(proof->timeline, 2u);
   EXPECT_EQ(proof->backend_pid, 4711);
+  EXPECT_EQ(proof->server_started, WallTime(Micros(8)));
   EXPECT_EQ(proof->slot, "shop");
   EXPECT_EQ(proof->system_id, "7301");
 }
@@ -54,11 +56,16 @@ TEST(PruneProofTest, OlderRowsAreIncludedAsFarAsTheirXidsCanTell) {
 }
 
 TEST(PruneProofTest, StatementsRecognizeTheServer) {
-  const std::string sql = IsServerOf(
-      {.xids = {}, .system_id = "1", .timeline = 26, .backend_pid = 4711, .slot = "a'b"});
+  const std::string sql = IsServerOf({.xids = {},
+                                      .system_id = "1",
+                                      .timeline = 26,
+                                      .backend_pid = 4711,
+                                      .server_started = WallTime(Micros(1732700000123456)),
+                                      .slot = "a'b"});
   EXPECT_THAT(sql, HasSubstr("OPERATOR(pg_catalog.=) '0000001A'"));
   EXPECT_THAT(sql, HasSubstr("s.slot_name OPERATOR(pg_catalog.=) 'a''b'"));
   EXPECT_THAT(sql, HasSubstr("s.active_pid OPERATOR(pg_catalog.=) 4711"));
+  EXPECT_THAT(sql, HasSubstr("::pg_catalog.int8 OPERATOR(pg_catalog.=) 1732700000123456"));
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ TEST_F(RelayGapTest, SuccessorEndsTheStaleConnectionOfItsPredecessor) {
   Replace([this] {
     postgres_.info.slot->active = true;
     postgres_.info.slot->active_pid = testing::kOurPid;
+    postgres_.info.slot->reader_started = postgres_.info.server.backend_started;
   });
   EXPECT_THAT(postgres_.terminated, ElementsAre(testing::kOurPid));
   EXPECT_EQ(State(), RelayState::kStreaming);
@@ -137,6 +138,7 @@ TEST_F(RelayGapTest, SuccessorDoesNotTakeItsPredecessorForAnotherInstance) {
   Replace([this] {
     postgres_.info.slot->active = true;
     postgres_.info.slot->active_pid = testing::kOurPid;
+    postgres_.info.slot->reader_started = postgres_.info.server.backend_started;
     MoveSlot();
   });
   ExpectHeld(ErrorCode::kSlotMoved);

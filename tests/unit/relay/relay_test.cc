@@ -766,22 +766,23 @@ TEST_F(RelayTest, OwnStaleConnectionIsTerminated) {
   Start();
   postgres_.info.slot->active = true;
   postgres_.info.slot->active_pid = testing::kOurPid;
+  postgres_.info.slot->reader_started = postgres_.info.server.backend_started;
   postgres_.BreakConnection();
   Pass(seconds(2));
   EXPECT_THAT(postgres_.terminated, ElementsAre(testing::kOurPid));
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-// Pids of containers are small, and repeat: after a failover another instance may have ours.
-TEST_F(RelayTest, WalsenderWithTheSamePidOnAnotherServerIsNotOurs) {
+// Pids of containers are small, and repeat: after a restart of the server, or a failover, another
+// instance may have ours.
+TEST_F(RelayTest, AnotherWalsenderWithTheSamePidIsNotOurs) {
   kafka_.auto_acknowledge = true;
   Start();
   Commit("ours");
   Pass(seconds(1));
   postgres_.info.slot->active = true;
   postgres_.info.slot->active_pid = testing::kOurPid;
-  postgres_.info.server.ancestors = {{1, postgres_.info.server.wal_end}};
-  postgres_.info.server.timeline = 2;
+  postgres_.info.slot->reader_started = postgres_.info.server.backend_started + seconds(1);
   postgres_.BreakConnection();
   Pass(seconds(2));
   EXPECT_THAT(postgres_.terminated, IsEmpty());
