@@ -283,8 +283,8 @@ absl::Status SlotConnector::FreeSlot(const SlotInfo& slot) {
 
 // Whether another process reads the slot and is responsible for gaps meanwhile.
 bool SlotConnector::IsOthers(const SlotInfo& slot) const {
-  return slot.active && (slot.active_pid != own_backend_pid_ ||
-                         slot.reader_started != own_backend_started_);
+  return slot.active &&
+         (slot.active_pid != own_backend_pid_ || slot.reader_started != own_backend_started_);
 }
 
 void SlotConnector::RecordSlotOwner(const SlotInfo& slot) {

@@ -399,15 +399,15 @@ std::optional<SlotInfo> SimPostgres::Slot() const {
   if (!slot_) {
     return std::nullopt;
   }
-  return SlotInfo{.plugin = "pgoutput",
-                  .database = "shop",
-                  .active = sender_ != nullptr,
-                  .active_pid = sender_ ? sender_->pid() : 0,
-                  .reader_started =
-                      sender_ ? std::optional(StartOfProcess(sender_->pid())) : std::nullopt,
-                  .restart_lsn = slot_->on_disk,
-                  .confirmed_flush_lsn = slot_->confirmed,
-                  .wal_status = slot_->lost ? "lost" : "reserved"};
+  return SlotInfo{
+      .plugin = "pgoutput",
+      .database = "shop",
+      .active = sender_ != nullptr,
+      .active_pid = sender_ ? sender_->pid() : 0,
+      .reader_started = sender_ ? std::optional(StartOfProcess(sender_->pid())) : std::nullopt,
+      .restart_lsn = slot_->on_disk,
+      .confirmed_flush_lsn = slot_->confirmed,
+      .wal_status = slot_->lost ? "lost" : "reserved"};
 }
 
 std::shared_ptr<WalSender> SimPostgres::StartSender(std::shared_ptr<Link> link, int pid,

@@ -68,8 +68,7 @@ TEST(StatusBoardTest, AProofOutlivesItsStreamUntilItIsForgotten) {
   StatusBoard board;
   board.SetPublished(std::nullopt, 0, WallTime(), MonoTime(Micros(1)));
   EXPECT_FALSE(board.published().has_value());
-  board.SetPublished(Progress{.frontier = Lsn(7)}, 9, WallTime(Micros(8)),
-                     MonoTime(Micros(2)));
+  board.SetPublished(Progress{.frontier = Lsn(7)}, 9, WallTime(Micros(8)), MonoTime(Micros(2)));
   EXPECT_TRUE(board.published()->streaming);
   board.SetPublished(std::nullopt, 0, WallTime(), MonoTime(Micros(3)));
   ASSERT_TRUE(board.published().has_value());
