@@ -97,6 +97,10 @@ struct OutboxTable {
 // kIgnore: counted, and skipped. kFail: publishing is blocked (WR-3008).
 enum class OnUpdate : uint8_t { kIgnore, kFail };
 
+// Handling of transactions that another node wrote first, and that replication applied here.
+// kUnset: as kAny; doctor warns where replication writes to an outbox table.
+enum class OriginFilter : uint8_t { kUnset, kAny, kNone };
+
 // Handling of a placement whose column does not exist in the table.
 // kFail: the table's next row blocks publishing (WR-3001). kIgnore: the placement is omitted.
 enum class MissingColumns : uint8_t { kFail, kIgnore };
@@ -131,6 +135,7 @@ struct SourceConfig {
   std::vector<OutboxTable> tables = {OutboxTable()};
   // Prefixes of logical messages that are events, mapped like the first table; globs. Empty: none.
   std::vector<std::string> message_prefixes;
+  OriginFilter origin = OriginFilter::kUnset;
   OnUpdate on_update = OnUpdate::kIgnore;
   MissingColumns missing_columns = MissingColumns::kFail;
   bool create_slot = false;

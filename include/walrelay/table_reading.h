@@ -19,7 +19,7 @@ enum class RowBound : uint8_t {
   kExact,
   kAtMost,    // some of these rows may be published: nothing proves it yet
   kAtLeast,   // only a part of a large table was read
-  kEstimate,  // from the planner's statistics
+  kEstimate,  // from the planner's statistics, or neither of the bounds above
 };
 
 struct RowCount {
@@ -71,6 +71,9 @@ struct TableReading {
   // In leaves that the stream does not contain: see LeafStream. Not part of the other counts but
   // `rows`.
   std::optional<RowCount> unsent;
+  // Rows of other origins are not events, and the table does not show which they are: those that
+  // the relay has not read yet count as unpublished, and earlier ones as unproven.
+  bool counts_origins = false;
 };
 
 }  // namespace walrelay

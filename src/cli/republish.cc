@@ -102,6 +102,11 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
   if (ids > 0) {
     fmt::print(stderr, "{} of {} ids found\n", rows, ids);
   }
+  if (reader.origins_unknown() && rows > 0) {
+    fmt::print(stderr,
+               "walrelay: warning: the tables do not show which rows have another origin: "
+               "source.origin \"none\" does not apply to these rows\n");
+  }
   if (const auto order = reader.order(); order && rows > 0) {
     fmt::print(stderr, "{} row{} to {} {}, in the order of {}; header {}: {}\n", rows,
                rows == 1 ? "" : "s", flags.dry_run ? "print for" : "publish to",

@@ -33,6 +33,9 @@ template <>
 inline constexpr auto kChoices<OnUpdate> =
     std::to_array<Choice<OnUpdate>>({{"ignore", OnUpdate::kIgnore}, {"fail", OnUpdate::kFail}});
 template <>
+inline constexpr auto kChoices<OriginFilter> = std::to_array<Choice<OriginFilter>>(
+    {{"unset", OriginFilter::kUnset}, {"any", OriginFilter::kAny}, {"none", OriginFilter::kNone}});
+template <>
 inline constexpr auto kChoices<MissingColumns> = std::to_array<Choice<MissingColumns>>(
     {{"fail", MissingColumns::kFail}, {"ignore", MissingColumns::kIgnore}});
 template <>

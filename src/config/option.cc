@@ -166,6 +166,13 @@ constexpr Option kOptions[] = {
         "Prefixes of logical messages that are events (`pg_logical_emit_message(true, "
         "prefix, json)`), as globs. walrelay maps the members of a message like the columns "
         "of the first table. Requires Postgres 14. Empty: messages are not read."),
+    ChoiceRow<kSource, &SourceConfig::origin>(
+        "source", "origin",
+        "Which transactions are events: of `any` origin, or those without one (`none`), which were "
+        "written on this server and not applied by replication. With a relay at both ends of a "
+        "bidirectional replication, `none` publishes each event once. `unset`: as `any`, but "
+        "`walrelay doctor` warns where a subscription writes to an outbox table. `none` excludes "
+        "`[prune]`."),
     ChoiceRow<kSource, &SourceConfig::on_update>(
         "source", "on_update",
         "What to do with an UPDATE of an outbox row, which is never an event. `ignore` "

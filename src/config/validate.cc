@@ -482,6 +482,11 @@ class Validator {
       Reject("prune.mode", "prune.mode requires pipeline.progress \"auto\" or \"required\"",
              "The record of progress proves which rows are published.");
     }
+    if (config_.source.origin == OriginFilter::kNone) {
+      Reject("prune.mode", "prune.mode excludes source.origin \"none\"",
+             "Rows of other origins are not published by this relay, and their xmin does not tell "
+             "them from its own. Delete rows with a job of your own.");
+    }
     if (prune.mode == PruneMode::kMark && config_.source.on_update == OnUpdate::kFail) {
       Reject("prune.mode", "prune.mode \"mark\" excludes source.on_update \"fail\"",
              "To mark a row is an UPDATE of it.");

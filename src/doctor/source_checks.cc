@@ -137,6 +137,57 @@ absl::Status CheckReplicaIdentity(PgConnection& connection, const SourceConfig& 
   return absl::OkStatus();
 }
 
+// A subscription may write to a table by one of its partitions, or by a table that it is a
+// partition of.
+constexpr std::string_view kSubscribedQuery = R"(
+SELECT 1 FROM pg_catalog.pg_subscription_rel r
+WHERE r.srrelid OPERATOR(pg_catalog.=) {0} OR r.srrelid OPERATOR(pg_catalog.=) ANY (ARRAY(
+  SELECT p.relid::pg_catalog.oid FROM pg_catalog.pg_partition_tree({0}::pg_catalog.oid) p
+  UNION ALL
+  SELECT a.relid::pg_catalog.oid FROM pg_catalog.pg_partition_ancestors({0}::pg_catalog.oid) a))
+LIMIT 1)";
+
+// The origins of subscriptions have such names, those of all databases.
+constexpr std::string_view kForeignOriginQuery = R"(
+SELECT o.roname FROM pg_catalog.pg_replication_origin o
+WHERE o.roname OPERATOR(pg_catalog.!~) '^pg_[0-9]+(_[0-9]+)?$' ORDER BY o.roident LIMIT 1)";
+
+// Which tables a program with an origin of its own writes to is not known.
+absl::Status CheckOrigins(PgConnection& connection, const SourceConfig& source,
+                          const std::vector<TableInfo>& tables, Findings& out) {
+  constexpr std::string_view kChoose =
+      "Set source.origin = \"none\" if a relay of the other server publishes such rows, or "
+      "\"any\" if none does.";
+  if (source.origin != OriginFilter::kUnset) {
+    return absl::OkStatus();
+  }
+  bool subscribed = false;
+  for (const TableInfo& table : tables) {
+    WR_ASSIGN_OR_RETURN(
+        const PgResult rows,
+        connection.Query(fmt::format(kSubscribedQuery, table.oid), source.connect_timeout));
+    if (rows.rows() > 0) {
+      subscribed = true;
+      out.Warn("publication.origin",
+               fmt::format("a subscription writes to table {}.{}, and source.origin is not set: "
+                           "its rows are published as well",
+                           table.schema, table.name),
+               std::string(kChoose));
+    }
+  }
+  WR_ASSIGN_OR_RETURN(const PgResult origins,
+                      connection.Query(std::string(kForeignOriginQuery), source.connect_timeout));
+  if (origins.rows() > 0 && !subscribed) {
+    out.Warn("publication.origin",
+             fmt::format("the server has replication origin \"{}\", which is not that of a "
+                         "subscription, and source.origin is not set: outbox rows that are written "
+                         "with it are published as well",
+                         Printable(origins.Text(0, "roname"), 63)),
+             std::string(kChoose));
+  }
+  return absl::OkStatus();
+}
+
 void CheckLogicalMessages(const SourceConfig& source, int server_version, Findings& out) {
   if (const absl::Status status = CheckMessages(source, server_version); !status.ok()) {
     out.Problem("messages.sent", status);
@@ -207,6 +258,7 @@ absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const Config& c
       WR_RETURN_IF_ERROR(CheckReplicaIdentity(connection, config.source, info.tables[i], out));
     }
   }
+  WR_RETURN_IF_ERROR(CheckOrigins(connection, config.source, info.tables, out));
   CheckStart(info, config, depth, out);
   return info;
 }

@@ -38,10 +38,14 @@ std::string UnpublishedWords(const TableReading& table) {
     return "none waits to be published";
   }
   std::string words = fmt::format("{}{} not published",
-                                  bound == RowBound::kAtMost    ? "at most "
-                                  : bound == RowBound::kAtLeast ? "at least "
-                                                                : "",
+                                  bound == RowBound::kAtMost     ? "at most "
+                                  : bound == RowBound::kAtLeast  ? "at least "
+                                  : bound == RowBound::kEstimate ? "about "
+                                                                 : "",
                                   rows);
+  if (table.counts_origins) {
+    words += ", rows of other origins among them";
+  }
   if (table.oldest_unpublished) {
     words += fmt::format(", the oldest for {}", FormatDuration(*table.oldest_unpublished));
   }

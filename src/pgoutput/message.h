@@ -53,7 +53,8 @@ struct Commit {
 };
 
 // The replication origin of a transaction that has one.
-// `lsn` is a position on the origin server: it has no meaning on this one.
+// `lsn` is a position on the origin server: it has no meaning on this one. On Postgres 13 both are
+// absent if the transaction's own snapshot does not show the origin.
 struct Origin {
   Lsn lsn;
   std::string_view name;

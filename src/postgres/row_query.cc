@@ -232,6 +232,9 @@ absl::StatusOr<std::string> WhereClause(const RowSelection& selection, const Row
     where.Add("({} OPERATOR(pg_catalog.>=) {}::pg_catalog.int8{})", Xid(source), selection.xid_from,
               NotCovered(selection, source));
   }
+  if (source.own_rows_only) {
+    where.Add("{}", HasNoOrigin("o.xmin"));
+  }
   if (selection.xid_before > 0) {
     where.Add("{} OPERATOR(pg_catalog.<) {}::pg_catalog.int8", Xid(source), selection.xid_before);
   }
@@ -276,6 +279,18 @@ std::string XidWithEpoch(std::string_view xmin, uint64_t next_xid) {
       "{1}::pg_catalog.text::pg_catalog.int8) OPERATOR(pg_catalog.&) "
       "4294967295::pg_catalog.int8))",
       next_xid - 1, xmin);
+}
+
+// NULL if the commit time of the transaction is unknown.
+std::string HasNoOrigin(std::string_view xmin) {
+  return fmt::format(
+      "COALESCE((pg_catalog.pg_xact_commit_timestamp_origin({})).roident, '0'::pg_catalog.oid) "
+      "OPERATOR(pg_catalog.=) '0'::pg_catalog.oid",
+      xmin);
+}
+
+bool ShowsOrigins(int server_version_num, bool commit_times) {
+  return commit_times && server_version_num >= 140'000;
 }
 
 absl::StatusOr<RowQuery> MakeRowQuery(const RowSelection& selection, const RowSource& source,

@@ -72,7 +72,11 @@ struct RowSource {
   const pgoutput::CachedRelation& relation;
   bool partitioned = false;
   bool commit_times = false;  // the server's track_commit_timestamp
-  uint64_t next_xid = 0;      // pg_snapshot_xmax(), with its epoch: every visible xid is less
+  // Rows of transactions that have another origin are not selected. Only with commit times, and
+  // from Postgres 14 on; of a row whose commit time is no longer known the origin is not either,
+  // and it is selected.
+  bool own_rows_only = false;
+  uint64_t next_xid = 0;  // pg_snapshot_xmax(), with its epoch: every visible xid is less
   // Since RowSelection::proven_from.
   std::vector<AttachedPartition> attached = {};
 };
@@ -89,6 +93,12 @@ struct RowQuery {
 // An xid with its epoch, as int8: the greatest that is less than `next_xid` and has the 32 bits of
 // the expression `xmin`.
 std::string XidWithEpoch(std::string_view xmin, uint64_t next_xid);
+
+// The condition that the transaction of the row with this `xmin` is not known to have another
+// origin. REQUIRES: track_commit_timestamp, and Postgres 14.
+std::string HasNoOrigin(std::string_view xmin);
+// Whether a server of this version and setting shows the origin of a row.
+bool ShowsOrigins(int server_version_num, bool commit_times);
 
 // `limit`: of this table's rows; 0: none. Errors: WR-5005 for a column that the table does not
 // have, and for a time range without a column or commit times to compare with. REQUIRES: texts have

@@ -61,6 +61,9 @@ absl::Status RowReader::Describe(const Config& config) {
       connection_.Query("SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()) "
                         "AS next_xid",
                         kBeginTimeout));
+  const bool own_rows = config.source.origin == OriginFilter::kNone;
+  const bool known = ShowsOrigins(connection_.server_version_num(), tracked == "on");
+  origins_unknown_ = own_rows && !known;
   WR_ASSIGN_OR_RETURN(tables_, ReadTableInfo(connection_, config.source.publication,
                                              config.source.tables, kBeginTimeout));
   for (size_t i = 0; i < tables_.size(); ++i) {
@@ -85,6 +88,7 @@ absl::Status RowReader::Describe(const Config& config) {
                                                     .relation = table->relation,
                                                     .partitioned = info.partitioned,
                                                     .commit_times = tracked == "on",
+                                                    .own_rows_only = own_rows && known,
                                                     .next_xid = next_xid,
                                                     .attached = std::move(attached)},
                                                    selection_.limit));

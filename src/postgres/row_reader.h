@@ -53,6 +53,8 @@ class RowReader {
   absl::StatusOr<uint64_t> Count();
   // By the table's order: see RowOrder. Of the first table, if several are configured.
   std::optional<RowOrder> order() const;
+  // Whether source.origin = "none" does not apply: the server does not show the origins of rows.
+  bool origins_unknown() const { return origins_unknown_; }
 
   // The next row, table by table in configuration order; nullopt after the last one. Errors: those
   // of PgConnection; WR-2012 with the exact GRANT for a role without SELECT on the table, or from
@@ -77,6 +79,7 @@ class RowReader {
   PgConnection connection_;
   RowSelection selection_;
   bool binary_ = false;
+  bool origins_unknown_ = false;
   std::vector<TableInfo> tables_;
   std::vector<std::unique_ptr<Table>> selected_;  // on the heap: rows refer to their relation
   size_t current_ = 0;                            // index in selected_

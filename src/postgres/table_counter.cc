@@ -72,9 +72,10 @@ absl::Status TableCounter::Turn(PgConnection& connection, const std::vector<Tabl
 
 absl::Status TableCounter::Count(PgConnection& connection, const std::vector<TableInfo>& tables,
                                  const std::optional<XidReading>& earlier, Micros timeout) {
-  RowKnowledge knowledge;
+  RowKnowledge knowledge{.classes = {}, .as_of = {}, .origin = config_.source.origin};
   if (const auto published = callbacks_.published(); published && earlier) {
-    knowledge = {.classes = RowClassesOf(*published, *earlier), .as_of = earlier->horizon.taken};
+    knowledge.classes = RowClassesOf(*published, *earlier);
+    knowledge.as_of = earlier->horizon.taken;
   }
   WR_ASSIGN_OR_RETURN(std::vector<TableReading> readings,
                       ReadTables(connection, tables, knowledge, timeout));

@@ -11,6 +11,7 @@
 
 #include "outbox/count_plan.h"
 #include "postgres/quote.h"
+#include "postgres/row_query.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -144,6 +145,7 @@ struct CountQuery {
   RowClasses classes;
   CountPlan plan;
   LeafClasses leaves;
+  bool own_rows_only = false;  // the others are only part of `all_rows`
 
   // The time of a row: an expression, or "" if its table has none.
   std::string Time() const {
@@ -183,6 +185,8 @@ struct CountQuery {
                : fmt::format("r.tableoid OPERATOR(pg_catalog.<>) ALL ({})", ListOf(leaves.unsent));
   }
 
+  std::string IsOwn() const { return own_rows_only ? HasNoOrigin("r.xmin") : "true"; }
+
   // Whether the row is older than its leaf as a part of the table: a table that is attached brings
   // rows that were never in the stream.
   std::string IsBrought() const {
@@ -208,8 +212,9 @@ struct CountQuery {
     const std::string time = Time();
     std::string columns = "pg_catalog.count(*) AS all_rows";
     if (!classes.all_published && classes.unpublished_from) {
-      const std::string condition = fmt::format(
-          "({} AND {} AND NOT {})", IsAtLeast(*classes.unpublished_from), IsSent(), IsBrought());
+      const std::string condition =
+          fmt::format("({} AND {} AND NOT {} AND {})", IsAtLeast(*classes.unpublished_from),
+                      IsSent(), IsBrought(), IsOwn());
       columns += fmt::format(", pg_catalog.count(*) FILTER (WHERE {}) AS unpublished", condition);
       if (!time.empty()) {
         columns += fmt::format(
@@ -219,9 +224,9 @@ struct CountQuery {
       }
     }
     if (classes.unproven_before) {
-      columns +=
-          fmt::format(", pg_catalog.count(*) FILTER (WHERE {} AND (NOT {} OR {})) AS unproven",
-                      IsSent(), IsAtLeast(*classes.unproven_before), IsBrought());
+      columns += fmt::format(
+          ", pg_catalog.count(*) FILTER (WHERE {} AND (NOT {} OR {}) AND {}) AS unproven", IsSent(),
+          IsAtLeast(*classes.unproven_before), IsBrought(), IsOwn());
     }
     if (!leaves.unsent.empty()) {
       columns += fmt::format(", pg_catalog.count(*) FILTER (WHERE NOT {}) AS unsent", IsSent());
@@ -267,7 +272,8 @@ std::optional<RowCount> Counted(const PgResult& row, const char* column, RowBoun
 
 // No row at or above the horizon: all are proven to be published, however far the frontier is.
 void SetUnpublished(const PgResult& row, bool whole, TableReading& table) {
-  auto count = Counted(row, "unpublished", whole ? RowBound::kAtMost : RowBound::kAtLeast);
+  const RowBound part = table.counts_origins ? RowBound::kEstimate : RowBound::kAtLeast;
+  auto count = Counted(row, "unpublished", whole ? RowBound::kAtMost : part);
   if (!count || (!whole && count->rows == 0)) {
     return;
   }
@@ -367,12 +373,16 @@ absl::StatusOr<std::optional<TableReading>> ReadTable(PgConnection& connection,
     return reading;
   }
   const std::string time_column = TimeColumnOf(table);
+  const bool own_rows = knowledge.origin == OriginFilter::kNone;
+  const bool known = ShowsOrigins(connection.server_version_num(), row.Bool(0, "commit_times"));
   const CountQuery query{.table = reading.sql_name,
                          .time_column = time_column.empty() ? "" : QuoteIdentifier(time_column),
                          .commit_times = row.Bool(0, "commit_times"),
                          .classes = knowledge.classes,
                          .plan = std::move(plan),
-                         .leaves = std::move(leaves)};
+                         .leaves = std::move(leaves),
+                         .own_rows_only = own_rows && known};
+  reading.counts_origins = own_rows && !known;
   WR_RETURN_IF_ERROR(CountRows(connection, query, timeout, reading));
   return reading;
 }

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "outbox/row_classes.h"
 #include "postgres/connection.h"
+#include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/table_reading.h"
 #include "walrelay/xid_horizon.h"
@@ -21,6 +22,8 @@ namespace walrelay {
 struct RowKnowledge {
   RowClasses classes;  // of a reading of this connection's server
   WallTime as_of;      // when the reading was taken, by the server's clock
+  // kNone: rows that are known to have another origin are not counted as unpublished.
+  OriginFilter origin = OriginFilter::kUnset;
 };
 
 // The tables that exist, in the order of `tables`. What prevents a count is part of the result.

@@ -34,7 +34,7 @@ absl::StatusOr<RowKnowledge> ReadKnowledge(PgConnection& connection, const Sourc
                                            Micros timeout) {
   WR_ASSIGN_OR_RETURN(SlotSample sample, ReadSlotSample(connection, source, timeout));
   if (!sample.xids) {
-    return RowKnowledge();
+    return RowKnowledge{.classes = {}, .as_of = {}, .origin = source.origin};
   }
   XidReading reading = *std::move(sample.xids);
   WR_ASSIGN_OR_RETURN(reading.system_id, ReadSystemId(connection, timeout));
@@ -45,7 +45,8 @@ absl::StatusOr<RowKnowledge> ReadKnowledge(PgConnection& connection, const Sourc
     std::this_thread::sleep_for(kPollInterval);
     WR_ASSIGN_OR_RETURN(sample, ReadSlotSample(connection, source, timeout));
   }
-  return RowKnowledge{.classes = classes(), .as_of = reading.horizon.taken};
+  return RowKnowledge{
+      .classes = classes(), .as_of = reading.horizon.taken, .origin = source.origin};
 }
 
 }  // namespace

@@ -96,6 +96,7 @@ struct RecoveredRows {
   uint64_t skipped = 0;           // by on_error
   uint64_t dead_letters = 0;      // likewise
   std::optional<RowOrder> order;  // of the first table; nullopt: there is no row
+  bool origins_unknown = false;   // see RowReader
 
   friend bool operator==(const RecoveredRows&, const RecoveredRows&) = default;
 };

@@ -114,6 +114,11 @@ std::vector<std::string> Warnings(const Config& config, const RecoverPlan& plan)
                     "them are not published.",
                     plan.scope.proven->before));
   }
+  if (plan.rows.origins_unknown) {
+    warnings.emplace_back(
+        "The tables do not show which rows have another origin: source.origin \"none\" does not "
+        "apply to these rows.");
+  }
   if (plan.evidence.deleted_rows > 0) {
     warnings.push_back(fmt::format(
         "Rows deleted from the outbox tables since their statistics were reset: {}. Those that "

@@ -92,7 +92,7 @@ absl::StatusOr<RecoveredRows> TableRows::Run(const RowsToRecover& rows, const st
   WR_ASSIGN_OR_RETURN(const auto publisher,
                       RowPublisher::Create(config_, make_producer, clock_, std::move(options)));
   publisher->UseTables(reader.tables(), reader.relations());
-  RecoveredRows counts{.order = reader.order()};
+  RecoveredRows counts{.order = reader.order(), .origins_unknown = reader.origins_unknown()};
   while (true) {
     WR_ASSIGN_OR_RETURN(const auto row, reader.Next());
     if (!row) {

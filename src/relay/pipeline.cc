@@ -59,6 +59,7 @@ void Pipeline::EndSession() {
   }
   sender_.EndSession(in_transaction() ? std::optional(NextPosition()) : std::nullopt);
   transactions_ = TransactionOrderCheck();
+  of_origin_ = false;
   refusal_ = absl::OkStatus();
 }
 
@@ -122,8 +123,13 @@ bool Pipeline::LookAhead(const pgoutput::XLogData& data) {
   if (!message.ok() || std::holds_alternative<pgoutput::Relation>(*message)) {
     return false;
   }
+  if (std::holds_alternative<pgoutput::Begin>(*message)) {
+    looks_at_origin_ = false;
+  } else if (std::holds_alternative<pgoutput::Origin>(*message)) {
+    looks_at_origin_ = config_.source.origin == OriginFilter::kNone;
+  }
   const auto* insert = std::get_if<pgoutput::Insert>(&*message);
-  if (insert == nullptr || !router_.IsOutbox(insert->relation_oid)) {
+  if (insert == nullptr || looks_at_origin_ || !router_.IsOutbox(insert->relation_oid)) {
     return true;
   }
   const auto topic = router_.TopicOf(insert->relation_oid, insert->row);
@@ -155,8 +161,7 @@ absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
             relations_.OnType(type);
             return Outcome::kHandled;
           },
-          // Rows that originate from another node are events like any other.
-          [](const pgoutput::Origin&) -> absl::StatusOr<Outcome> { return Outcome::kHandled; },
+          [&](const pgoutput::Origin&) { return handled(OnOrigin()); },
           [&](const pgoutput::StreamAbort& abort) { return handled(OnStreamAbort(abort)); },
           [&](const pgoutput::LogicalMessage& logical) { return OnMessage(logical); },
       },
@@ -170,6 +175,7 @@ absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
   WR_RETURN_IF_ERROR(transactions_.OnBegin(begin));
   tracker_.Begin(begin.final_lsn, begin.xid, begin.commit_time);
   events_in_transaction_ = 0;
+  of_origin_ = false;  // until an Origin message follows
   last_commit_time_ = begin.commit_time;
   return absl::OkStatus();
 }
@@ -232,6 +238,9 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
     metrics_.events_skipped["other_table"].Increment();
     return Outcome::kHandled;
   }
+  if (of_origin_) {
+    return PassRowOfOrigin();
+  }
   if (PassSettledRow()) {
     return Outcome::kHandled;
   }
@@ -273,6 +282,9 @@ absl::StatusOr<Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& mess
   if (transactions_.open() == nullptr) {
     return transactions_.OnRow(message_at_);
   }
+  if (of_origin_) {
+    return PassRowOfOrigin();
+  }
   if (PassSettledRow()) {
     return Outcome::kHandled;
   }
@@ -295,6 +307,21 @@ void Pipeline::OnLooseMessage(const pgoutput::LogicalMessage& message) {
                                     fmt::format("prefix \"{}\"", Printable(message.prefix, 63)));
   LogStatus(LogLevel::kWarning, "message_skipped", reason, {{"lsn", message.lsn}});
   metrics_.events_skipped[ToString(CodeOf(reason))].Increment();
+}
+
+// A transaction that is skipped is done when it is read, like one without an outbox row: it is
+// confirmed, and proves that the server's history is the same.
+absl::Status Pipeline::OnOrigin() {
+  WR_RETURN_IF_ERROR(transactions_.OnOrigin());
+  of_origin_ = config_.source.origin == OriginFilter::kNone;
+  return absl::OkStatus();
+}
+
+// An earlier session may have published the rows before this one, with another configuration.
+absl::StatusOr<Outcome> Pipeline::PassRowOfOrigin() {
+  WR_RETURN_IF_ERROR(transactions_.OnRow(message_at_));
+  metrics_.events_skipped["origin"].Increment();
+  return Outcome::kHandled;
 }
 
 // Sending the row again would be correct, too, but repeats the event.
@@ -433,7 +460,7 @@ void Pipeline::Block(uint32_t relation_oid, pgoutput::Tuple row) {
 // the event, so the operator may treat it as an error of the application.
 absl::Status Pipeline::OnUpdate(const pgoutput::Update& update) {
   if (config_.source.on_update == OnUpdate::kFail && router_.IsOutbox(update.relation_oid) &&
-      transactions_.open() != nullptr) {
+      transactions_.open() != nullptr && !of_origin_) {
     Block(update.relation_oid, update.row);
     WR_CHECK(blocked_row_.has_value(), "a row that blocks is named");
     return Error(ErrorCode::kUpdateRefused, blocked_row_->table);

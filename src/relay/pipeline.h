@@ -85,6 +85,8 @@ class Pipeline {
   // Changes no state, except that the topic counts towards route.max_topics. Logical messages are
   // not looked at: their columns differ from message to message.
   bool LookAhead(const pgoutput::XLogData& data);
+  // LookAhead() continues with the message behind the one that is being handled.
+  void BeginLookAhead() { looks_at_origin_ = of_origin_; }
 
   // Whether the stream has contained what it must.
   bool history_known() const { return history_.complete(); }
@@ -124,6 +126,9 @@ class Pipeline {
   absl::StatusOr<Outcome> OnMessage(const pgoutput::LogicalMessage& message);
   // A message outside of every transaction: logged and counted, never published.
   void OnLooseMessage(const pgoutput::LogicalMessage& message);
+  absl::Status OnOrigin();
+  // A row or a message of a transaction that is not an event.
+  absl::StatusOr<Outcome> PassRowOfOrigin();
   absl::Status OnUpdate(const pgoutput::Update& update);
   // A row that is no event: counted, because every row has a position.
   absl::Status OnNoEvent(uint32_t relation_oid, std::string_view reason);
@@ -166,8 +171,10 @@ class Pipeline {
   TransactionOrderCheck transactions_;
   HistoryCheck history_;
   Lsn known_at_;
-  PublishedTransaction cut_;  // the last one whose rows an earlier session has handled in part
-  Lsn message_at_;            // the position of the message that was offered last
+  bool of_origin_ = false;        // the open transaction has no events: source.origin
+  bool looks_at_origin_ = false;  // likewise, of the message that is looked at
+  PublishedTransaction cut_;      // the last one whose rows an earlier session has handled in part
+  Lsn message_at_;                // the position of the message that was offered last
   // Kept between turns, so that a refused record is not offered to brokers again while the row
   // waits for the log.
   absl::Status refusal_;  // why the current row is to be skipped, once known

@@ -295,7 +295,11 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
 // topics takes no longer for many than for one.
 void Session::LookAhead(size_t first) {
   const std::span<const std::string_view> pending = parts_.source.pending();
-  for (looked_at_ = std::max(looked_at_, first); looked_at_ < pending.size(); ++looked_at_) {
+  if (looked_at_ < first) {
+    looked_at_ = first;
+    parts_.pipeline.BeginLookAhead();
+  }
+  for (; looked_at_ < pending.size(); ++looked_at_) {
     const auto data = pgoutput::DecodeCopyData(pending[looked_at_]);
     const auto* xlog_data = data.ok() ? std::get_if<pgoutput::XLogData>(&*data) : nullptr;
     if (!data.ok() || (xlog_data != nullptr && !parts_.pipeline.LookAhead(*xlog_data))) {
@@ -349,16 +353,17 @@ absl::StatusOr<Session::StallReason> Session::HandleData(const pgoutput::XLogDat
 }
 
 void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
-  WR_CHECK(!data.payload.empty(), "a handled message has a type");
   blocking_error_ = absl::OkStatus();
-  MessageCounter(data.payload.front()).Increment();
+  const char type = data.payload.empty() ? static_cast<char>(pgoutput::MessageType::kOrigin)
+                                         : data.payload.front();  // see Decoder
+  MessageCounter(type).Increment();
   // The lag of a message outside of a transaction is that of the last one: relations and types come
   // just before rows.
   if (const auto committed = parts_.pipeline.last_commit_time()) {
     last_lag_ = data.sent - *committed;
     last_handled_ = now;
     pacer_.OnLag(last_lag_);
-    if (data.payload.front() == static_cast<char>(pgoutput::MessageType::kCommit) &&
+    if (type == static_cast<char>(pgoutput::MessageType::kCommit) &&
         parts_.pipeline.events_in_transaction() > 0) {
       MeasureStages(*committed, data.sent);
     }

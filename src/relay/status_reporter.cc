@@ -369,6 +369,8 @@ RelayFigures StatusReporter::Figures(MonoTime now, const Session* session) const
       parts_.state.phase == RunState::Phase::kDisconnected && !parts_.state.finished && !stood_by_;
   WR_CHECK(parts_.tracker.records_in_flight() == 0 || parts_.tracker.transactions_in_flight() > 0,
            "each record in flight belongs to a transaction");
+  const bool skips_origins = parts_.config.source.origin == OriginFilter::kNone;
+  const auto skipped = static_cast<uint64_t>(parts_.metrics.events_skipped["origin"].Value());
   return {.acknowledged = acknowledged_,
           .records_in_flight = parts_.tracker.records_in_flight(),
           .bytes_in_flight = parts_.tracker.bytes_in_flight(),
@@ -377,6 +379,7 @@ RelayFigures StatusReporter::Figures(MonoTime now, const Session* session) const
           .cut_off_since = cut_off ? std::optional(parts_.clock.WallNow() - TimeCutOff(now))
                                    : SilentSince(now, session),
           .last_acknowledged = last_published_,
+          .skipped_origin_rows = skips_origins ? std::optional(skipped) : std::nullopt,
           .received = parts_.tracker.received(),
           .frontier = parts_.tracker.frontier(),
           .backend_pid = session != nullptr ? session->backend_pid() : 0};

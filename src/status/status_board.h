@@ -60,6 +60,9 @@ struct RelayFigures {
   // for a standby.
   std::optional<WallTime> cut_off_since;
   std::optional<WallTime> last_acknowledged;
+  // Rows of other origins that were skipped since the process started. Absent unless source.origin
+  // is "none".
+  std::optional<uint64_t> skipped_origin_rows;
   Lsn received;
   Lsn frontier;
   int backend_pid = 0;  // the server process that streams to this relay; 0: none does

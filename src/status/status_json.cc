@@ -35,6 +35,7 @@ std::string RelayJson(const RelayStatus& relay) {
   out.Add("oldest_unacknowledged", relay.figures.oldest_commit);
   out.Add("cut_off_since", relay.figures.cut_off_since);
   out.Add("last_acknowledged", relay.figures.last_acknowledged);
+  out.Add("skipped_origin_rows", relay.figures.skipped_origin_rows);
   out.Add("received_lsn", relay.figures.received.ToString());
   out.Add("flushed_lsn", relay.figures.frontier.ToString());
   return std::move(out).Finish();

@@ -36,6 +36,12 @@ absl::Status TransactionOrderCheck::OnBegin(const pgoutput::Begin& begin) {
   return absl::OkStatus();
 }
 
+absl::Status TransactionOrderCheck::OnOrigin() const {
+  return open_ && open_->rows == 0
+             ? absl::OkStatus()
+             : Violation("replication origin that does not follow the BEGIN of a transaction");
+}
+
 absl::Status TransactionOrderCheck::OnRow(Lsn row_lsn) {
   if (!open_) {
     return Violation("row outside of a transaction");

@@ -31,6 +31,8 @@ class TransactionOrderCheck {
  public:
   // Each returns WR-2401 (ProtocolViolation) for a message out of order.
   absl::Status OnBegin(const pgoutput::Begin& begin);
+  // It follows BEGIN: rows before it could not be told from those of this server.
+  absl::Status OnOrigin() const;
   // `row_lsn`: of the row's WAL record.
   absl::Status OnRow(Lsn row_lsn);
   absl::Status OnCommit(const pgoutput::Commit& commit);

@@ -93,6 +93,24 @@ class DoctorTest(DoctorCase):
         self.expect("publication.inserts_only", "warning", "sends more than inserts",
                     "ALTER PUBLICATION \"walrelay\" SET (publish = 'insert');")
 
+    def test_table_that_a_subscription_writes_to_is_reported_until_the_origin_is_decided(self) -> None:
+        self.assertEqual(self.findings("publication.origin"), [])
+        self.sql(f"CREATE SUBSCRIPTION {self.name} CONNECTION '' PUBLICATION p WITH (connect = false, slot_name = NONE)")
+        self.addCleanup(self.sql, f"DROP SUBSCRIPTION {self.name}")
+        # What the first connection to the publisher would do.
+        self.sql("SET LOCAL allow_system_table_mods = on; INSERT INTO pg_subscription_rel "
+                 "SELECT s.oid, 'outbox'::regclass, 'r', NULL FROM pg_subscription s WHERE subname = %s", self.name)
+        self.expect("publication.origin", "warning", "a subscription writes to table public.outbox",
+                    'Set source.origin = "none"')
+        self.assertEqual(self.findings("publication.origin", {"source.origin": "any"}), [])
+
+    def test_origin_of_another_program_is_reported_until_it_is_decided(self) -> None:
+        self.sql("SELECT pg_replication_origin_create(%s)", self.name)
+        self.addCleanup(self.postgres.psql, f"SELECT pg_replication_origin_drop('{self.name}')")
+        self.expect("publication.origin", "warning", f'the server has replication origin "{self.name}"',
+                    'Set source.origin = "none"')
+        self.assertEqual(self.findings("publication.origin", {"source.origin": "none"}), [])
+
     def test_publication_without_the_table_is_a_problem(self) -> None:
         self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox")
         self.assertEqual(self.expect("publication.complete", "problem", "not in the publication",

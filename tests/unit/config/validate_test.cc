@@ -164,6 +164,15 @@ TEST_F(ConfigValidationTest, DroppingTheSlotNeedsALimitAndExcludesCreatingIt) {
   ExpectWrong("requires source.max_retained_wal");
 }
 
+// The xmin of a row does not tell whether this relay has published it.
+TEST_F(ConfigValidationTest, PruningExcludesSkippedOrigins) {
+  config_.prune.mode = PruneMode::kDelete;
+  config_.source.origin = OriginFilter::kAny;
+  ExpectValid();
+  config_.source.origin = OriginFilter::kNone;
+  ExpectWrong("prune.mode excludes source.origin");
+}
+
 TEST_F(ConfigValidationTest, ColumnsOfTheRecordAreRequired) {
   for (auto column :
        {&ColumnNames::aggregate_type, &ColumnNames::aggregate_id, &ColumnNames::payload}) {

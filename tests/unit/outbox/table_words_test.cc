@@ -39,6 +39,14 @@ TEST_F(TableWordsTest, TheBoundIsNamed) {
             "public.outbox: about 1 row, at least 12 not published, the oldest for 3 min");
 }
 
+TEST_F(TableWordsTest, RowsOfOtherOriginsAreNamedIfTheyAreCounted) {
+  table_.counts_origins = true;
+  EXPECT_EQ(RowsWords(table_), "public.outbox: 812 rows, none waits to be published");
+  table_.unpublished = {.rows = 12, .bound = RowBound::kEstimate};
+  EXPECT_EQ(RowsWords(table_),
+            "public.outbox: 812 rows, about 12 not published, rows of other origins among them");
+}
+
 TEST_F(TableWordsTest, RowsFromBeforeTheSlotAreNamed) {
   table_.unproven = RowCount{.rows = 0};
   EXPECT_EQ(RowsWords(table_), "public.outbox: 812 rows, none waits to be published");

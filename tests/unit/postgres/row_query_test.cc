@@ -25,6 +25,7 @@ class RowQueryTest : public ::testing::Test {
                          .relation = relation_,
                          .partitioned = partitioned_,
                          .commit_times = commit_times_,
+                         .own_rows_only = own_rows_only_,
                          .next_xid = 5'000'000'001,
                          .attached = attached_},
                         limit);
@@ -41,6 +42,7 @@ class RowQueryTest : public ::testing::Test {
                                                     {"at", pgoutput::kTimestampOid}}};
   bool partitioned_ = false;
   bool commit_times_ = false;
+  bool own_rows_only_ = false;
   std::vector<AttachedPartition> attached_;
 };
 
@@ -137,6 +139,17 @@ TEST_F(RowQueryTest, RowsThatTheProofDoesNotCoverAreSelected) {
   EXPECT_THAT(Make().count, Not(HasSubstr("1970")));
   selection_.proven_time_column = "missing";
   EXPECT_THAT(Make().count, Not(HasSubstr("1970")));
+}
+
+TEST_F(RowQueryTest, RowsOfOtherOriginsAreNotSelected) {
+  EXPECT_THAT(Make().select, Not(HasSubstr("origin")));
+  own_rows_only_ = true;
+  selection_.ids = {"7"};
+  EXPECT_THAT(Make().count, HasSubstr(" AND COALESCE((pg_catalog.pg_xact_commit_timestamp_origin("
+                                      "o.xmin)).roident, '0'::pg_catalog.oid) OPERATOR("));
+  EXPECT_TRUE(ShowsOrigins(140'000, true));
+  EXPECT_FALSE(ShowsOrigins(130'018, true));
+  EXPECT_FALSE(ShowsOrigins(180'000, false));
 }
 
 TEST_F(RowQueryTest, OrderIsThatOfCommitsAsFarAsItIsKnown) {

@@ -121,6 +121,76 @@ TEST_F(PipelineTest, RowsOfOtherTablesAreNotEvents) {
   EXPECT_EQ(metrics_.transactions["empty"].Value(), 1);
 }
 
+TEST_F(PipelineTest, TransactionsOfOtherNodesAreSkippedIfConfigured) {
+  for (const OriginFilter origin : {OriginFilter::kNone, OriginFilter::kAny}) {
+    config_.source.origin = origin;
+    Start();
+    Begin();
+    ExpectHandled(testing::OriginMessage(Lsn(5), "pg_16390"));
+    Insert("theirs");
+    const Lsn end = Commit();
+    const bool skipped = origin == OriginFilter::kNone;
+    EXPECT_EQ(InFlight().size(), skipped ? 0u : 1u);
+    AcknowledgeAll();
+    EXPECT_EQ(frontier(), end);
+    EXPECT_EQ(Skipped("origin"), 1);
+    Begin();
+    Insert("ours");
+    Commit();
+    EXPECT_THAT(InFlight(), ElementsAre("ours"));
+    AcknowledgeAll();
+    pipeline_->EndSession();
+  }
+}
+
+// Postgres 13 does not name the origin if the snapshot of the transaction does not show it.
+TEST_F(PipelineTest, TransactionOfAnUnnamedOriginIsSkipped) {
+  config_.source.origin = OriginFilter::kNone;
+  Start();
+  Begin();
+  ExpectHandled("");
+  Insert("theirs");
+  const Lsn end = Commit();
+  EXPECT_EQ(frontier(), end);
+  EXPECT_EQ(Skipped("origin"), 1);
+}
+
+TEST_F(PipelineTest, OriginBehindARowIsAViolation) {
+  config_.source.origin = OriginFilter::kNone;
+  Start();
+  EXPECT_THAT(Handle(""), HasError(ErrorCode::kProtocolViolation));
+  Begin();
+  Insert("ours");
+  EXPECT_THAT(Handle(testing::OriginMessage(Lsn(5), "o")), HasError(ErrorCode::kProtocolViolation));
+}
+
+TEST_F(PipelineTest, UpdateOfAnotherNodeDoesNotBlockIfItsTransactionIsSkipped) {
+  config_.source.origin = OriginFilter::kNone;
+  config_.source.on_update = OnUpdate::kFail;
+  Start();
+  Begin();
+  ExpectHandled(testing::OriginMessage(Lsn(5), "o"));
+  ExpectHandled(testing::UpdateMessage(kOutboxOid, TextRow({"a", "order", "a", "{}"})));
+  Commit();
+  EXPECT_EQ(Skipped("update"), 1);
+}
+
+TEST_F(PipelineTest, TopicsOfSkippedTransactionsAreNotAnnounced) {
+  config_.source.origin = OriginFilter::kNone;
+  Start();
+  const auto look = [&](const std::string& message) {
+    EXPECT_TRUE(pipeline_->LookAhead({.sent = {}, .payload = message, .start = Lsn(1)}));
+  };
+  pipeline_->BeginLookAhead();
+  look(testing::BeginMessage(commit_, clock_.WallNow(), kXid));
+  look(testing::OriginMessage(Lsn(5), "o"));
+  look(Row("a", "theirs"));
+  EXPECT_THAT(kafka_.announced, IsEmpty());
+  look(testing::BeginMessage(commit_, clock_.WallNow(), kXid));
+  look(Row("a", "ours"));
+  EXPECT_THAT(kafka_.announced, ElementsAre("outbox.event.ours"));
+}
+
 // --- order ---
 
 TEST_F(PipelineTest, RowOutsideOfATransactionIsAViolation) {

@@ -32,6 +32,14 @@ TEST(StatusTextTest, ProgressHasALine) {
   EXPECT_THAT(StatusText(report), Not(HasSubstr("  progress ")));
 }
 
+TEST(StatusTextTest, SkippedOriginsHaveALine) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_THAT(StatusText(report), Not(HasSubstr("  origin ")));
+  report.snapshot.relay.figures.skipped_origin_rows = 1204;
+  EXPECT_THAT(StatusText(report), HasSubstr("  origin       rows that replication wrote are not "
+                                            "published: 1,204 skipped\n"));
+}
+
 TEST(StatusTextTest, DeliveryHasALine) {
   StatusReport report = Samples().at("streaming");
   EXPECT_THAT(StatusText(report), Not(HasSubstr("  delivery ")));

@@ -33,6 +33,14 @@ TEST_F(TransactionOrderCheckTest, TransactionsAreFollowedAndRowsCounted) {
   EXPECT_THAT(Commit(12, 13), IsOk());
 }
 
+TEST_F(TransactionOrderCheckTest, OriginPrecedesTheRowsOfATransaction) {
+  EXPECT_THAT(transactions_.OnOrigin(), HasError(ErrorCode::kProtocolViolation));
+  EXPECT_THAT(Begin(10), IsOk());
+  EXPECT_THAT(transactions_.OnOrigin(), IsOk());
+  EXPECT_THAT(Row(), IsOk());
+  EXPECT_THAT(transactions_.OnOrigin(), HasError(ErrorCode::kProtocolViolation));
+}
+
 TEST_F(TransactionOrderCheckTest, RowsAreNumberedWithinTheirRecord) {
   EXPECT_THAT(Begin(10), IsOk());
   EXPECT_EQ(transactions_.open()->NextRow(Lsn(5)), (Position{Lsn(10), Lsn(5), 1}));
