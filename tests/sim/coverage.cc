@@ -215,6 +215,7 @@ constexpr std::string_view kMustBeReached[] = {
     "a WAL record has several rows",
     "a transaction is sent without the rows of a table",
     "server sends a corrupted message",
+    "server sends a replication origin",
     "server sends an event as a message",
     "server skips the publication",
 };

@@ -39,6 +39,8 @@ struct LogTransaction {
   WallTime time;   // of the commit
   WallTime begun;  // now() in the transaction
   bool durable = false;
+  bool of_origin = false;    // replication wrote it
+  bool skipped = false;      // ... and it has no events, as the relay is configured
   bool aborted = false;      // an abort record that the server sends unsolicited
   std::vector<LogRow> rows;  // of published tables, and hidden rows
 

@@ -305,6 +305,19 @@ void DrawOtherTable(Scenario& scenario) {
   scenario.transactions.push_back({.begin = change + milliseconds(1), .seed = random.Next()});
 }
 
+// Whether replication writes to the outbox, too, and whether its rows are events. Uses its own
+// random generator, as above.
+void DrawOrigins(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x6F726967696E);
+  if (!random.Chance(15)) {
+    return;
+  }
+  scenario.config.source.origin = random.Chance(80) ? OriginFilter::kNone : OriginFilter::kAny;
+  for (PlannedTransaction& transaction : scenario.transactions) {
+    transaction.of_origin = random.Chance(40);
+  }
+}
+
 void DrawMessages(Random& random, Scenario& scenario) {
   if (random.Chance(20)) {
     scenario.messages = random.Chance(30) ? 100 : 50;
@@ -381,6 +394,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawResume(scenario);
   DrawTransactions(scenario);
   DrawOtherTable(scenario);
+  DrawOrigins(scenario);
   return scenario;
 }
 

@@ -40,7 +40,8 @@ struct PlannedTransaction {
   bool others = false;     // only rows of other, unpublished tables
   bool mixed = false;      // rows of another table, updates, deletes
   bool asynchronous = false;
-  uint64_t seed = 0;  // of its rows
+  bool of_origin = false;  // written by replication
+  uint64_t seed = 0;       // of its rows
 };
 
 struct Scenario {

@@ -71,10 +71,11 @@ Scenario Shrink(Scenario scenario, const Test& fails) {
 void Print(const Scenario& scenario) {
   const auto seconds = [](Micros time) { return static_cast<double>(time.count()) / 1e6; };
   for (const PlannedTransaction& t : scenario.transactions) {
-    fmt::print("  transaction {:8.3f} s, for {:.3f} s, {} rows{}{}{}{}{}\n", seconds(t.begin),
+    fmt::print("  transaction {:8.3f} s, for {:.3f} s, {} rows{}{}{}{}{}{}\n", seconds(t.begin),
                seconds(t.length), t.rows, t.rolled_back ? ", rolled back" : "",
                t.savepoint ? ", savepoints" : "", t.others ? ", other tables" : "",
-               t.mixed ? ", mixed" : "", t.asynchronous ? ", asynchronous" : "");
+               t.mixed ? ", mixed" : "", t.asynchronous ? ", asynchronous" : "",
+               t.of_origin ? ", of another origin" : "");
   }
   for (const Fault& fault : scenario.faults) {
     fmt::print("  fault       {:8.3f} s, for {:.3f} s, {} ({})\n", seconds(fault.at),

@@ -39,7 +39,9 @@ void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
   }
   std::vector<int> events;
   for (const LogRow& row : transaction.rows) {
-    if (row.is_event()) {
+    if (row.is_event() && transaction.skipped) {
+      context_.oracle.OnRollback(row.event);  // to publish it is a phantom
+    } else if (row.is_event()) {
       events.push_back(row.event);
     }
   }
@@ -83,7 +85,7 @@ void SimPostgres::FlushAll() {
   for (auto it = transactions.rbegin(); it != transactions.rend() && !it->durable; ++it) {
     it->durable = true;
     for (const LogRow& row : it->rows) {
-      if (row.is_event()) {
+      if (row.is_event() && !it->skipped) {
         context_.oracle.OnDurable(row.event);
       }
     }

@@ -226,7 +226,8 @@ void Simulation::CheckProof(const std::optional<PublishedXids>& proven) {
     return;
   }
   for (const LogTransaction& transaction : postgres_.log().transactions()) {
-    if (transaction.aborted || transaction.begun < proven->from.taken ||
+    // Pruning excludes configurations that skip transactions.
+    if (transaction.aborted || transaction.skipped || transaction.begun < proven->from.taken ||
         !proven->Include(static_cast<uint32_t>(transaction.xid))) {
       continue;
     }

@@ -100,6 +100,10 @@ bool WalSender::SendNext() {
     SendData(transaction.rows.front().lsn,
              testing::BeginMessage(transaction.commit_lsn, transaction.time,
                                    static_cast<uint32_t>(transaction.xid)));
+    if (transaction.of_origin) {
+      context_.coverage.Count("server sends a replication origin");
+      SendData(Lsn(), testing::OriginMessage(Lsn(1), "elsewhere"));
+    }
   } else if (next_row_ < transaction.rows.size()) {
     SendRow(transaction, transaction.rows[next_row_++]);
   } else {

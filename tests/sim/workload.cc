@@ -66,6 +66,8 @@ void Workload::Begin(const PlannedTransaction& planned) {
                                   Random(planned.seed),
                                   {.xid = postgres_.Begin(), .begun = context_.clock.WallNow()},
                                   postgres_.incarnation()});
+  open->log.of_origin = planned.of_origin;
+  open->log.skipped = planned.of_origin && scenario_.config.source.origin == OriginFilter::kNone;
   WriteRows(*open, planned.rows / 2);
   context_.After(planned.length, [this, open] {
     WriteRows(*open, open->planned.rows - open->planned.rows / 2);
