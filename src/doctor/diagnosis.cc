@@ -54,6 +54,7 @@ std::optional<SourceInfo> DiagnosePostgres(const Config& config, Depth depth, Fi
   // first error of a query is reported, because a broken connection fails all that follow.
   absl::Status status = CheckServerSettings(*sql, config, out);
   status.Update(CheckVisibility(*sql, config, out));
+  status.Update(CheckAges(*sql, config.source, out));
   if (depth == Depth::kAll) {
     status.Update(CheckServerAndNetwork(*sql, config, out));
     CheckPostgresCertificate(*sql, out);

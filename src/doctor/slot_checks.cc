@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "postgres/publication_state.h"
 #include "postgres/quote.h"
 #include "postgres/slot_query.h"
 #include "slot/slot_risk_classifier.h"
@@ -135,35 +136,6 @@ void CheckSpill(const SlotSample& sample, const SourceConfig& source, Findings& 
       "\"256MiB\", and restart walrelay; the server may use that much memory for each reader.");
 }
 
-// Postgres looks up the publication as of the WAL position that it decodes. A catalog row that is
-// younger than the slot's catalog_xmin may not have existed there.
-absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Findings& out) {
-  WR_ASSIGN_OR_RETURN(
-      const PgResult row,
-      connection.Query(fmt::format("SELECT pg_catalog.age(p.xmin) OPERATOR(pg_catalog.<) "
-                                   "pg_catalog.age(s.catalog_xmin) AS younger "
-                                   "FROM pg_catalog.pg_publication p, "
-                                   "pg_catalog.pg_replication_slots s "
-                                   "WHERE p.pubname OPERATOR(pg_catalog.=) {} "
-                                   "AND s.slot_name OPERATOR(pg_catalog.=) {}",
-                                   QuoteLiteral(source.publication), QuoteLiteral(source.slot)),
-                       source.connect_timeout));
-  // age() of a frozen xmin is the largest integer, so an old publication is never younger than the
-  // slot.
-  if (row.rows() == 1 && row.Bool(0, "younger")) {
-    out.Warn(
-        "publication.older_than_slot",
-        fmt::format("publication {} was created or changed after the position of slot {}: before "
-                    "that, decoding fails (WR-2306), or skips rows on Postgres 18",
-                    source.publication, source.slot),
-        fmt::format("Nothing if only its settings were changed. If the slot is new and has "
-                    "relayed nothing: SELECT pg_drop_replication_slot({}); and walrelay setup "
-                    "--apply",
-                    QuoteLiteral(source.slot)));
-  }
-  return absl::OkStatus();
-}
-
 // A standby that is only behind is not reported: each is, for a moment, at each commit.
 absl::Status CheckAwaitedStandbys(PgConnection& connection, const SlotSample& sample,
                                   Micros timeout, Findings& out) {
@@ -282,8 +254,38 @@ absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings&
   CheckSpill(sample, source, out);
   WR_RETURN_IF_ERROR(CheckTwoPhase(connection, source, out));
   WR_RETURN_IF_ERROR(CheckAwaitedStandbys(connection, sample, timeout, out));
-  WR_RETURN_IF_ERROR(CheckAges(connection, source, out));
   return CheckFailover(connection, source, out);
+}
+
+absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Findings& out) {
+  const Micros timeout = source.connect_timeout;
+  WR_ASSIGN_OR_RETURN(const PublicationState state,
+                      ReadPublicationState(connection, source, Lsn(), timeout));
+  WR_ASSIGN_OR_RETURN(const RecentChanges recent,
+                      ReadRecentChanges(connection, source.slot, state.identity, timeout));
+  if (recent.publication) {
+    out.Warn(
+        "publication.older_than_slot",
+        fmt::format("publication {} was created or changed lately, and nothing shows that this "
+                    "was before the position of slot {}: otherwise decoding fails (WR-2306), "
+                    "or skips rows on Postgres 18",
+                    source.publication, source.slot),
+        fmt::format("Nothing if only its settings were changed. If the slot is new and has "
+                    "relayed nothing: SELECT pg_drop_replication_slot({}); and walrelay setup "
+                    "--apply",
+                    QuoteLiteral(source.slot)));
+  }
+  for (const RecentMember& table : recent.tables) {
+    out.Warn("publication.older_than_slot",
+             fmt::format("table {} was added to publication {} lately, and nothing shows that this "
+                         "was before the position of slot {}: rows from before that are not in "
+                         "the stream, and are never published",
+                         table.name, source.publication, source.slot),
+             fmt::format("These rows have an xmin before {}. Publish those that are missing in "
+                         "their topics: walrelay republish --id ID",
+                         table.joined_by));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace walrelay

@@ -15,4 +15,8 @@ namespace walrelay {
 // confirmed position does not advance.
 absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings& out);
 
+// Whether the publication and the memberships of the outbox tables are older than the position of
+// the slot, as far as catalog_xmin shows it. On an ordinary connection.
+absl::Status CheckAges(PgConnection& connection, const SourceConfig& source, Findings& out);
+
 }  // namespace walrelay

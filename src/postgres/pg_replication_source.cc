@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -99,6 +100,25 @@ void PgReplicationSource::Step() const {
   }
 }
 
+// The relay compares later readings with the first one. What came before it, nothing reports.
+absl::Status PgReplicationSource::ReportRecentMembers(const SourceInfo& info) {
+  if (!info.slot || info.slot->active || std::exchange(recent_members_reported_, true)) {
+    return absl::OkStatus();
+  }
+  WR_ASSIGN_OR_RETURN(
+      const RecentChanges recent,
+      ReadRecentChanges(*connection_, config_.slot, info.publication_state.identity, timeout()));
+  for (const RecentMember& table : recent.tables) {
+    LogWarning(
+        "rows_before_membership",
+        "a table was added to the publication lately, and nothing shows that this was before "
+        "the position of the slot: rows from before that are not in the stream, and are not "
+        "published",
+        {{"table", table.name}, {"xmin_before", table.joined_by}});
+  }
+  return absl::OkStatus();
+}
+
 // The server's position is read first: it is the `before` of the publication's state.
 absl::StatusOr<SourceInfo> PgReplicationSource::ReadFacts() {
   SourceInfo info;
@@ -121,6 +141,7 @@ absl::StatusOr<SourceInfo> PgReplicationSource::ReadFacts() {
   WR_ASSIGN_OR_RETURN(
       info.publication_state,
       ReadPublicationState(*connection_, config_, /*wal_before=*/info.server.wal_end, timeout()));
+  WR_RETURN_IF_ERROR(ReportRecentMembers(info));
   failover_ = info.slot && info.slot->failover;
   WR_ASSIGN_OR_RETURN(login_trigger_, HasLoginTrigger());
   return info;

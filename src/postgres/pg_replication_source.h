@@ -63,6 +63,8 @@ class PgReplicationSource final : public ReplicationSource {
   // position.
   absl::Status EmptyCatalogCaches();
   absl::StatusOr<bool> HasLoginTrigger();
+  // Logs the tables whose earlier rows may not be in the stream, once.
+  absl::Status ReportRecentMembers(const SourceInfo& info);
   // All that Open() returns, read on one connection, the server's WAL position first.
   absl::StatusOr<SourceInfo> ReadFacts();
   // Of one query.
@@ -80,6 +82,7 @@ class PgReplicationSource final : public ReplicationSource {
   std::optional<size_t> host_;
   bool login_trigger_ = false;  // of the database: it may fill the caches of the stream's process
   bool failover_ = false;       // the slot
+  bool recent_members_reported_ = false;
   bool publication_skipped_ = false;  // set by a warning of Postgres 18
   std::optional<Lsn> confirmed_;      // as the server logged it at Start()
 };

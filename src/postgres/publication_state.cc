@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "config/table_name.h"
@@ -62,6 +63,13 @@ constexpr std::string_view kSchemaMembers = R"(
   WHERE b.pubname OPERATOR(pg_catalog.=) {0} AND s.nspname OPERATOR(pg_catalog.=) {1}
     AND o.relname OPERATOR(pg_catalog.=) {2})";
 
+constexpr std::string_view kCatalogXminQuery = R"(
+SELECT s.catalog_xmin FROM pg_catalog.pg_replication_slots s
+WHERE s.slot_name OPERATOR(pg_catalog.=) {} AND s.catalog_xmin IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM pg_catalog.pg_replication_slots o
+  WHERE o.slot_name OPERATOR(pg_catalog.<>) s.slot_name
+    AND pg_catalog.age(o.catalog_xmin) OPERATOR(pg_catalog.>=) pg_catalog.age(s.catalog_xmin)))";
+
 // OIDs and xids are unsigned 32-bit numbers; Int() parses 64 bits.
 uint32_t Number(const PgResult& result, int row, const char* column) {
   return static_cast<uint32_t>(result.Int(row, column));
@@ -92,6 +100,22 @@ absl::StatusOr<TableIdentity> ReadTableIdentity(PgConnection& connection,
     }
   }
   return identity;
+}
+
+// As age() compares: modulo 2^32.
+bool IsOlder(uint32_t xid, uint32_t other) {
+  return static_cast<int32_t>(xid - other) < 0;
+}
+
+// Of several memberships, the first one counts. nullopt: the table is a part of every publication
+// like this one, or of none.
+std::optional<uint32_t> JoinedBy(const PublicationIdentity& publication,
+                                 const TableIdentity& table) {
+  std::optional<uint32_t> first;
+  for (const Membership& membership : table.memberships) {
+    first = first && IsOlder(*first, membership.xmin) ? *first : membership.xmin;
+  }
+  return publication.all_tables ? std::nullopt : first;
 }
 
 }  // namespace
@@ -131,6 +155,28 @@ absl::StatusOr<PublicationState> ReadPublicationState(PgConnection& connection,
     look.identity.all_tables = found.Bool(0, "puballtables");
   }
   return look;
+}
+
+absl::StatusOr<RecentChanges> ReadRecentChanges(PgConnection& connection, const std::string& slot,
+                                                const PublicationIdentity& publication,
+                                                Micros timeout) {
+  RecentChanges changes;
+  WR_ASSIGN_OR_RETURN(
+      const PgResult found,
+      connection.Query(fmt::format(kCatalogXminQuery, QuoteLiteral(slot)), timeout));
+  if (found.rows() == 0) {
+    return changes;
+  }
+  const uint32_t oldest = Number(found, 0, "catalog_xmin");
+  changes.publication = publication.oid != 0 && !IsOlder(publication.xmin, oldest);
+  for (const TableIdentity& table : publication.tables) {
+    const auto joined = JoinedBy(publication, table);
+    // CREATE PUBLICATION has added it itself.
+    if (joined && *joined != publication.xmin && !IsOlder(*joined, oldest)) {
+      changes.tables.push_back({.name = table.name, .joined_by = *joined});
+    }
+  }
+  return changes;
 }
 
 }  // namespace walrelay

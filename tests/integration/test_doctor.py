@@ -2,12 +2,15 @@
 """`walrelay doctor` against real servers: it reports each problem with the command that fixes it."""
 
 import json
+import subprocess
 from typing import Any
 
 import psycopg2
+from walrelay_dev.patience import patient
 from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.protobuf_types import message_type, parse
-from walrelay_test.testcase import main
+from walrelay_test.relay_config import relay_environment
+from walrelay_test.testcase import main, relay_program
 
 
 class DoctorTest(DoctorCase):
@@ -120,6 +123,28 @@ class DoctorTest(DoctorCase):
         self.sql("DROP PUBLICATION walrelay")
         self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
         self.expect("publication.older_than_slot", "warning", "WR-2306", "pg_drop_replication_slot")
+
+    def test_table_that_was_added_after_the_position_of_the_slot_is_reported(self) -> None:
+        """Rows from before are in no stream, and nothing else says so."""
+        self.assertEqual(self.findings("publication.older_than_slot"), [])
+        self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox")
+        self.outbox.insert(1)
+        self.sql("ALTER PUBLICATION walrelay ADD TABLE outbox")
+        self.outbox.insert(2)
+        joined = self.database.value("SELECT xmin::text FROM pg_publication_rel")
+        self.expect("publication.older_than_slot", "warning", "table public.outbox was added", f"xmin before {joined}")
+        relay = self.start_relay()
+        self.expect_published(2)
+        self.assertEqual(relay.wait_for_log("rows_before_membership")["table"], "public.outbox")
+        subprocess.run([relay_program(), "republish", "--config", relay.config, "--id", "1"], check=True, cwd="/",
+                       env=relay_environment(), timeout=patient(120))
+        self.assertEqual(self.ids(), [2, 1])
+
+    def test_new_slot_beside_an_older_one_is_not_compared(self) -> None:
+        """It inherits the catalog_xmin of the older one."""
+        self.test_publication_younger_than_the_slot_is_reported()
+        self.database.create_slot(f"{self.slot}_new")
+        self.assertEqual(self.findings("publication.older_than_slot", {"source.slot": f"{self.slot}_new"}), [])
 
     def test_missing_slot_is_a_problem(self) -> None:
         self.sql("SELECT pg_drop_replication_slot(%s)", self.slot)
