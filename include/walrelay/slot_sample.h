@@ -64,15 +64,16 @@ struct ReaderActivity {
 enum class SilenceCause : uint8_t {
   kDecoding,     // the process works: WAL of other tables, a large transaction
   kStandby,      // it waits for a standby of synchronized_standby_slots
-  kUnexplained,  // it waits for something else
+  kUnexplained,  // it waits for something else, or has ended without the reader's knowledge
 };
 
 // A stream that sends nothing: at each sample of that time, for the same cause.
 struct StreamSilence {
   SilenceCause cause = SilenceCause::kDecoding;
   Micros lasted{0};
+  int backend_pid = 0;     // the server process that streams to the reader, or did
   Lsn received;            // the position that the reader does not get past
-  std::string wait_event;  // in the last sample
+  std::string wait_event;  // in the last sample; "": the process works, or reads the slot no more
 };
 
 // A slot of synchronized_standby_slots whose standby has not confirmed the WAL.
@@ -85,7 +86,7 @@ struct AwaitedStandby {
 
 struct SlotSample {
   WallTime taken;
-  bool exists = false;  // the following members require an existing slot
+  bool exists = false;  // the following members, except `flushed`, require an existing slot
   SlotInfo row;
   Lsn wal_end;
   int64_t max_retained_bytes = -1;  // max_slot_wal_keep_size; -1: no limit

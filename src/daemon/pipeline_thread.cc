@@ -70,10 +70,11 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
       .publication_seen = [&loop](const PublicationState& look,
                                   MonoTime begun) { loop.Report(look, begun); },
       .xids_read = [&loop](const XidReading& xids, MonoTime begun) { loop.Report(xids, begun); },
-      .received =
-          [&board](int reader) {
+      .stream =
+          [&board] {
             const RelayFigures figures = board.Read().figures;
-            return figures.backend_pid == reader ? figures.received : Lsn();
+            return OwnStream{figures.backend_pid,
+                             figures.backend_pid != 0 ? figures.received : Lsn()};
           },
       .tables = {.is_publisher = [&board] { return board.Read().state != RelayState::kStandby; },
                  .published = [&board]() -> std::optional<Progress> {

@@ -129,6 +129,16 @@ SlotSample SampleOf(const PgResult& row) {
           .idle_timeout = IdleTimeoutOf(row)};
 }
 
+// The end of the WAL shows that a stream that believes it still runs is not up to date.
+absl::StatusOr<SlotSample> ReadWithoutSlot(PgConnection& connection, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query("SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN NULL "
+                       "ELSE pg_catalog.pg_current_wal_flush_lsn() END AS flush_lsn",
+                       timeout));
+  return SlotSample{.flushed = row.Position(0, "flush_lsn")};
+}
+
 absl::StatusOr<std::optional<OldestTransaction>> ReadHolder(PgConnection& connection,
                                                             Micros timeout) {
   WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(std::string(kHolderQuery), timeout));
@@ -176,7 +186,7 @@ absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const Source
   WR_ASSIGN_OR_RETURN(const PgResult row,
                       connection.Query(SlotQuery(source.slot, version, columns, joins), timeout));
   if (row.rows() == 0) {
-    return SlotSample();
+    return ReadWithoutSlot(connection, timeout);
   }
   SlotSample sample = SampleOf(row);
   sample.budget = WalRetentionLimitOf(source);

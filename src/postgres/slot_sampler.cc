@@ -130,23 +130,7 @@ absl::Status SlotSampler::SampleSlot() {
 }
 
 void SlotSampler::Classify(SlotSample& sample) {
-  if (sample.exists) {
-    const MonoTime now = clock_.Now();
-    lsn_age_.AddSample(now, sample.wal_end);
-    forecast_.AddSample(now,
-                        {sample.wal_end, sample.row.confirmed_flush_lsn, sample.row.restart_lsn});
-    sample.lag_age = lsn_age_.Age(now, sample.row.confirmed_flush_lsn);
-    sample.wal_bytes_per_second = forecast_.WalBytesPerSecond();
-    sample.confirmed_bytes_per_second = forecast_.ConfirmedBytesPerSecond();
-    sample.time_until_caught_up = forecast_.TimeUntilCaughtUp();
-    if (const auto reserve = sample.reserve_bytes()) {
-      sample.time_to_loss = forecast_.TimeToLoss(*reserve);
-    }
-  }
-  sample.silence =
-      stream_.Add(clock_.Now(), sample,
-                  callbacks_.received ? callbacks_.received(sample.row.active_pid) : Lsn());
-  sample.risk = risk_.Classify(sample);
+  watch_.Add(clock_.Now(), sample, callbacks_.stream ? callbacks_.stream() : OwnStream());
   // One line per change, and not per sample.
   if (sample.risk == told_) {
     return;

@@ -24,10 +24,7 @@
 #include "metrics/metrics.h"
 #include "postgres/connection.h"
 #include "postgres/table_counter.h"
-#include "slot/lsn_age_estimator.h"
-#include "slot/slot_forecast.h"
-#include "slot/slot_risk_classifier.h"
-#include "slot/stream_watch.h"
+#include "slot/slot_watch.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/publication_identity.h"
@@ -51,9 +48,8 @@ class SlotSampler {
     // Xids with the publication that was read after them, and when reading them began. Not called
     // for a standby. May be empty.
     std::function<void(const XidReading&, MonoTime)> xids_read;
-    // How far the stream of the server process `reader` has been received; 0/0 if it does not
-    // stream to this process. May be empty.
-    std::function<Lsn(int reader)> received;
+    // The stream to this process. May be empty.
+    std::function<OwnStream()> stream;
     TableCounter::Callbacks tables;
     // A sample failed, or was incomplete. May be empty.
     std::function<void(const absl::Status&)> look_failed;
@@ -75,8 +71,7 @@ class SlotSampler {
   // Keeps the connection between samples; a new one after an error.
   absl::Status EnsureConnected();
   absl::Status SampleSlot();
-  // Computes what one sample alone does not show: ages, rates, the forecast and the risk. Logs a
-  // change of the risk.
+  // Sets what one sample alone does not show, and logs a change of the risk.
   void Classify(SlotSample& sample);
   void SetSlotGauges(const SlotSample& sample);
   void SetSilenceGauge(const std::optional<StreamSilence>& silence);
@@ -109,10 +104,7 @@ class SlotSampler {
   std::optional<XidReading> earlier_xids_;
   int samples_ = 0;          // of this connection
   bool terminated_ = false;  // the server announced that it closes this connection
-  LsnAgeEstimator lsn_age_;
-  SlotForecast forecast_;
-  SlotRiskClassifier risk_;
-  StreamWatch stream_;
+  SlotWatch watch_;
   // The risk that was logged last.
   SlotRisk told_ = SlotRisk::kNone;
   std::optional<SpillCounters> spill_;  // in the last sample

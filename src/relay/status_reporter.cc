@@ -164,7 +164,7 @@ std::optional<StatusReporter::Silent> StatusReporter::Silence(MonoTime now,
   const SamplerStatus sampler = parts_.board.sampler();
   const WallTime wall = parts_.clock.WallNow();
   if (!slot || !slot->silence || !sampler.IsCurrent(sampler.slot, wall) ||
-      slot->row.active_pid != session.backend_pid() || session.stalled_since() ||
+      slot->silence->backend_pid != session.backend_pid() || session.stalled_since() ||
       slot->silence->received != parts_.tracker.received() ||
       now - session.last_handled() < slot->silence->lasted) {
     return std::nullopt;

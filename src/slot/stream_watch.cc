@@ -22,7 +22,16 @@ bool Works(const ReaderActivity& activity) {
          activity.wait_event == "WalSenderWriteData" || activity.wait_event == "ClientWrite";
 }
 
-SilenceCause CauseOf(const ReaderActivity& activity) {
+// Whether the server process of the stream reads the slot.
+bool IsReader(const SlotSample& sample, const OwnStream& stream) {
+  return sample.exists && sample.activity && sample.row.active_pid == stream.backend_pid;
+}
+
+SilenceCause CauseOf(const SlotSample& sample, const OwnStream& stream) {
+  if (!IsReader(sample, stream)) {
+    return SilenceCause::kUnexplained;
+  }
+  const ReaderActivity& activity = *sample.activity;
   return activity.wait_event == "WaitForStandbyConfirmation" ? SilenceCause::kStandby
          : Works(activity)                                   ? SilenceCause::kDecoding
                                                              : SilenceCause::kUnexplained;
@@ -47,6 +56,21 @@ absl::Status SilenceStatus(const SlotSample& sample) {
     return absl::OkStatus();
   }
   const StreamSilence& silence = *sample.silence;
+  if (silence.cause == SilenceCause::kUnexplained && silence.wait_event.empty()) {
+    return silence.lasted < kUnexplained
+               ? absl::OkStatus()
+               : Error(
+                     ErrorCode::kStreamSilent,
+                     fmt::format("server process {}, which sent everything up to {}, has not read "
+                                 "the slot for {}; {}. The connection was lost, and walrelay opens "
+                                 "another when it notices",
+                                 silence.backend_pid, silence.received.ToString(),
+                                 FormatDuration(silence.lasted),
+                                 !sample.exists ? "the slot does not exist"
+                                 : sample.row.active
+                                     ? fmt::format("process {} reads it", sample.row.active_pid)
+                                     : "no process reads it"));
+  }
   if (silence.cause == SilenceCause::kUnexplained) {
     return silence.lasted < kUnexplained
                ? absl::OkStatus()
@@ -54,7 +78,7 @@ absl::Status SilenceStatus(const SlotSample& sample) {
                        fmt::format(
                            "server process {} has sent nothing beyond {} for {}, although WAL "
                            "is flushed up to {}; it waits for {}",
-                           sample.row.active_pid, silence.received.ToString(),
+                           silence.backend_pid, silence.received.ToString(),
                            FormatDuration(silence.lasted), sample.flushed.ToString(),
                            silence.wait_event));
   }
@@ -74,25 +98,27 @@ absl::Status SilenceStatus(const SlotSample& sample) {
 // The cause that lasts is the one of all samples: a process that works once in between has made
 // progress.
 std::optional<StreamSilence> StreamWatch::Add(MonoTime now, const SlotSample& sample,
-                                              Lsn received) {
+                                              const OwnStream& stream) {
   WR_CHECK(!episode_ || now >= episode_->since, "samples are in the order of time");
-  if (!sample.exists || !sample.activity || !received.valid() || sample.flushed <= received) {
+  if (!stream.received.valid() || sample.flushed <= stream.received) {
     episode_.reset();
     return std::nullopt;
   }
   const Episode present{.since = now,
-                        .pid = sample.row.active_pid,
-                        .received = received,
-                        .cause = CauseOf(*sample.activity)};
+                        .pid = stream.backend_pid,
+                        .received = stream.received,
+                        .cause = CauseOf(sample, stream)};
   const bool lasts = episode_ && episode_->pid == present.pid &&
                      episode_->received == present.received && episode_->cause == present.cause;
   if (!lasts) {
     episode_ = present;
   }
-  return StreamSilence{.cause = present.cause,
-                       .lasted = now - episode_->since,
-                       .received = received,
-                       .wait_event = sample.activity->wait_event};
+  return StreamSilence{
+      .cause = present.cause,
+      .lasted = now - episode_->since,
+      .backend_pid = stream.backend_pid,
+      .received = stream.received,
+      .wait_event = IsReader(sample, stream) ? sample.activity->wait_event : std::string()};
 }
 
 }  // namespace walrelay

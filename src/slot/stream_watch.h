@@ -4,9 +4,10 @@
 // beyond the position that the reader has received: a server that has nothing to send reports its
 // position by a keepalive. Otherwise the server's process either works, because it decodes WAL of
 // other tables or a large transaction, or waits for something that pg_stat_activity names: the
-// standbys of synchronized_standby_slots, a lock, or nothing that explains it. One sample proves
-// nothing, because a healthy process waits for moments: only a wait at each sample during which the
-// reader receives nothing counts.
+// standbys of synchronized_standby_slots, a lock, or nothing that explains it. Or it has ended, and
+// a broken network has kept that from the reader. One sample proves nothing, because a healthy
+// process waits for moments: only a wait at each sample during which the reader receives nothing
+// counts.
 //
 // Pure; not thread-safe.
 #pragma once
@@ -29,12 +30,17 @@ std::string_view NameOf(SilenceCause cause);
 // Postgres works.
 absl::Status SilenceStatus(const SlotSample& sample);
 
+// The stream to this process. `received`: how far it has been read; 0/0 without a stream.
+struct OwnStream {
+  int backend_pid = 0;
+  Lsn received;
+};
+
 class StreamWatch {
  public:
-  // Adds a sample of the slot. `received`: how far the stream of this process has been read; 0/0
-  // without a stream. Returns the wait or the work that lasts at this sample; nullopt if the stream
-  // is up to date, or has just moved. REQUIRES: `now` is not before the last sample's.
-  std::optional<StreamSilence> Add(MonoTime now, const SlotSample& sample, Lsn received);
+  // Adds a sample of the slot. Returns the wait or the work that lasts at this sample; nullopt if
+  // the stream is up to date, or has just moved. REQUIRES: `now` is not before the last sample's.
+  std::optional<StreamSilence> Add(MonoTime now, const SlotSample& sample, const OwnStream& stream);
 
  private:
   // The samples since `since` are equal in these.

@@ -84,6 +84,10 @@ constexpr std::string_view kMustBeReached[] = {
     "logged WR-5003",
     "logged WR-5004",
 
+    // Errors that only a surface shows.
+    "shown WR-2112",
+    "shown WR-2113",
+
     // Errors that end the process.
     "exit WR-2101",
     "exit WR-2103",

@@ -184,6 +184,10 @@ bool Simulation::ApplyToServer(const Fault& fault) {
       postgres_.SetInRecovery(true);
       Heal(fault.length, [this] { postgres_.SetInRecovery(false); });
       return true;
+    case FaultKind::kHoldStandby:
+      postgres_.HoldStandby(true);
+      Heal(fault.length, [this] { postgres_.HoldStandby(false); });
+      return true;
     case FaultKind::kAlterTable:
       postgres_.AlterTable();
       return true;

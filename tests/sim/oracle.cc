@@ -13,6 +13,8 @@ namespace {
 constexpr uint32_t kAppendsWithoutFault = 3;
 // Records in flight, and the repetitions that follow from them.
 constexpr uint32_t kAppendsPerFault = 2;
+// A committed row, until its relay has a reason for it to wait.
+constexpr Micros kMayWait = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -304,6 +306,18 @@ void Oracle::CheckSafe(Lsn position, std::string_view invariant, std::string_vie
                                 what, position.ToString(),
                                 *std::find_if_not(commit.events.begin(), commit.events.end(), safe),
                                 commit.commit_lsn.ToString()));
+  }
+}
+
+// A hidden row is the matter of I13: the stream does not contain it, and its gap is reported.
+void Oracle::CheckTruth(MonoTime since) {
+  const MonoTime latest = clock_.Now() - kMayWait;
+  const auto waits = [&](const Event& event) { return event.durable_at <= latest && !Safe(event); };
+  const auto event =
+      since > latest ? events_.end() : std::find_if(events_.begin(), events_.end(), waits);
+  if (event != events_.end()) {
+    Fail("I21 truth", fmt::format("a relay says that it is up to date while event {} waits",
+                                  event - events_.begin()));
   }
 }
 

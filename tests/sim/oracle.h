@@ -8,8 +8,8 @@
 // appearance, I5 confirm safety, I6 confirm sanity, I7 repetitions, I8 content, I9 bounds,
 // I10 progress, I11 liveness towards Postgres, I13 gaps are reported, I14 the operator's limit,
 // I15 appends are bounded by faults, I16 a blocking row is named, I17 visibility, I18 audit,
-// I19 progress, I20 proof. With exactly-once delivery: EO1 once, EO3 progress (what a committed
-// record says), EO5 open transactions, EO6 fencing; EO2, EO4 and EO7 are I3, I19 and I1.
+// I19 progress, I20 proof, I21 truth. With exactly-once delivery: EO1 once, EO3 progress (what a
+// committed record says), EO5 open transactions, EO6 fencing; EO2, EO4 and EO7 are I3, I19 and I1.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +57,7 @@ struct Event {
   bool produced = false;    // a relay has passed it to the producer
   bool stored = false;      // a relay has not sent it, because a topic had it
   bool repeatable = false;  // an operator accepted that it may be published again
+  MonoTime durable_at;      // when its commit was flushed
   Lsn commit_lsn;           // of its transaction
   Lsn hidden;               // position of the row, if its table was not published at the time
 };
@@ -82,7 +83,10 @@ class Oracle {
   void OnTakenBack(Lsn fork);
   // From now on no event may be published before it is visible.
   void RequireVisible() { visibility_required_ = true; }
-  void OnDurable(int event) { events_[Index(event)].fate = PropertyResult::kDurable; }
+  void OnDurable(int event) {
+    events_[Index(event)].fate = PropertyResult::kDurable;
+    events_[Index(event)].durable_at = clock_.Now();
+  }
   // The WAL is truncated at `end`: transactions that committed after it are lost.
   void OnLogTruncated(Lsn end);
   // A gap was reported: events of transactions before `end` that are not in Kafka are known to be
@@ -135,6 +139,8 @@ class Oracle {
   void OnRecorded(Lsn frontier);
   // The row of the event is proven to be published: it may be deleted from its table.
   void CheckProven(int event);
+  // A surface has said since `since` that every event is published.
+  void CheckTruth(MonoTime since);
   // The relay exited cleanly after it had handled and confirmed everything up to `end`.
   void OnCleanEnd(Lsn end);
   // A pipeline replaces one that had read from `begin` on, and published everything up to `end`;

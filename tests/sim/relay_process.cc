@@ -7,6 +7,8 @@
 
 #include "mutant.h"
 #include "outbox.h"
+#include "status/status_report.h"
+#include "stream/start_position.h"
 #include "walrelay/error.h"
 
 namespace walrelay::sim {
@@ -34,6 +36,7 @@ Router MakeRouter(const Config& config) {
 
 RelayProcess::Pipeline::Pipeline(RelayProcess& process, std::optional<SourceMemory> memory)
     : config(ConfigOf(process.parts_)),
+      board(config.metrics.slot_poll_interval),
       snapshots(process.context_, process.parts_.postgres, process.parts_.network),
       progress(process.context_, process.parts_.kafka, process.parts_.network, process,
                process.source_) {
@@ -269,6 +272,42 @@ void RelayProcess::TakeSignals() {
     inherited_gap_.reset();
     relay.AcceptGap(last_accepted_);
   }
+}
+
+void RelayProcess::OnSlotSampled(SlotSample sample) {
+  StatusBoard& board = pipeline_->board;
+  const RelayFigures figures = board.Read().figures;
+  const Lsn received = figures.backend_pid != 0 ? figures.received : Lsn();
+  pipeline_->slot_watch.Add(context_.now(), sample, {figures.backend_pid, received});
+  board.SetSlot(sample, context_.clock.WallNow());
+}
+
+void RelayProcess::OnPublicationChecked(const SourceInfo& info) {
+  const auto problems = PublicationProblems(info, pipeline_->config.source.publication);
+  pipeline_->board.SetSourceProblem(problems.empty() ? absl::OkStatus() : problems.front(),
+                                    context_.clock.WallNow());
+}
+
+// A process that is suspended answers no one. Only a later transaction shows that the server was
+// restored, and a standby server does not know how much WAL the primary has.
+void RelayProcess::CheckTruth() {
+  const bool in_doubt =
+      source_.was_restored() || source_.awaits_last() || parts_.postgres.in_recovery();
+  if (asleep_ || in_turn_ || between_pipelines() || in_doubt || !SaysUpToDate()) {
+    up_to_date_since_.reset();
+    return;
+  }
+  up_to_date_since_ = up_to_date_since_.value_or(context_.now());
+  context_.oracle.CheckTruth(*up_to_date_since_);
+}
+
+bool RelayProcess::SaysUpToDate() const {
+  const StatusReport report{.identity = {},
+                            .now = context_.clock.WallNow(),
+                            .snapshot = pipeline_->board.Snapshot(),
+                            .record_failure = {}};
+  return IsReady(report.snapshot) && HealthOf(report) == HealthLevel::kGood &&
+         OldestOf(report).value == "none";
 }
 
 bool RelayProcess::Pass(Micros time, bool interruptible) {

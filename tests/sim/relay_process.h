@@ -23,6 +23,7 @@
 #include "sim_progress_reader.h"
 #include "sim_snapshots.h"
 #include "sim_source.h"
+#include "slot/slot_watch.h"
 #include "status/status_board.h"
 
 namespace walrelay::sim {
@@ -76,11 +77,18 @@ class RelayProcess final : private RelayHost {
   // The operator accepts the gap with this id.
   void AcceptGap(std::string id) { accepted_gap_ = std::move(id); }
   void OnSlotAlmostLost() { loss_noticed_ = true; }
+  // What the second connection reads, or why it does not, as SlotSampler and its callbacks do it.
+  void OnSlotSampled(SlotSample sample);
+  void OnPublicationChecked(const SourceInfo& info);
+  void OnLookFailed(const absl::Status& error) { pipeline_->board.SetLookFailure(error); }
+  // Call it each second: what the status page says must be true.
+  void CheckTruth();
   void FailIdleProducer();
   // See SimProducer::LookUpAgain().
   void LookUpAgain(const std::string& topic);
 
   bool killed() const override { return killed_; }
+  bool asleep() const override { return asleep_; }
   bool in_turn() const { return in_turn_; }
   bool finished() const { return pipeline_->relay->finished() && (terminate_ || !pause_); }
   // A pipeline has ended, and its successor has not started.
@@ -112,6 +120,7 @@ class RelayProcess final : private RelayHost {
 
     Config config;
     StatusBoard board;
+    SlotWatch slot_watch;
     SimSnapshots snapshots;
     SimProgressReader progress;
     std::unique_ptr<Relay> relay;
@@ -119,7 +128,6 @@ class RelayProcess final : private RelayHost {
 
   // RelayHost
   bool Pass(Micros time, bool interruptible) override;
-  bool asleep() const override { return asleep_; }
   void OnStreaming() override;
   void OnNewHistory() override { ++use_.histories; }
   void OnEventProduced(int event) override { source_.OnEventProduced(event); }
@@ -154,6 +162,8 @@ class RelayProcess final : private RelayHost {
   void CheckDraining() const;
   void NoteStatus();
   void CheckNaming(const RelayStatus& status);
+  // Whether every surface says that there is nothing to do: the page, /readyz, and the age.
+  bool SaysUpToDate() const;
   void CheckHolding(const RelayStatus& status);
 
   const Parts parts_;
@@ -193,6 +203,7 @@ class RelayProcess final : private RelayHost {
   std::optional<MonoTime> unconfirmed_since_;
   std::optional<RelayState> state_;
   ErrorCode shown_{};
+  std::optional<MonoTime> up_to_date_since_;  // as the status page says
 };
 
 }  // namespace walrelay::sim

@@ -139,6 +139,20 @@ void DrawVisibility(Scenario& scenario) {
       OneOf<uint64_t, 4>(random, {1'000, kEpoch - 10, 5 * kEpoch + 700, kEpoch / 2 - 5});
 }
 
+// The standby in synchronized_standby_slots stops receiving, often for longer than the walsender
+// may be silent without a named reason. Uses its own random generator, as above.
+void DrawStandby(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x7374616E646279);
+  if (!scenario.postgres.synchronized_standby || !random.Chance(25)) {
+    return;
+  }
+  scenario.faults.push_back({.kind = FaultKind::kHoldStandby,
+                             .at = random.Between(milliseconds(1), kHorizon),
+                             .length = random.Chance(50)
+                                           ? random.Between(milliseconds(50), seconds(20))
+                                           : random.Between(seconds(40), seconds(150))});
+}
+
 // Whether the relay waits for the operator's decision about a gap or exits. Uses its own random
 // generator, as above.
 void DrawGapPolicy(Scenario& scenario) {
@@ -395,6 +409,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawTransactions(scenario);
   DrawOtherTable(scenario);
   DrawOrigins(scenario);
+  DrawStandby(scenario);
   return scenario;
 }
 

@@ -115,6 +115,13 @@ void SimPostgres::HideCommits(bool hide) {
   ShowWhatIsDue();
 }
 
+void SimPostgres::HoldStandby(bool hold) {
+  standby_held_ = hold;
+  if (!hold) {
+    Replicate();
+  }
+}
+
 // The backends end, and their waits for a standby with them. Transactions in the WAL become visible
 // whether a standby has them or not; xids that are not in the WAL are assigned again.
 void SimPostgres::EndTransactions() {
@@ -132,7 +139,7 @@ void SimPostgres::Replicate() {
     return;
   }
   const auto arrive = [this, end = log_.flushed(), incarnation = incarnation_] {
-    if (incarnation == incarnation_) {
+    if (incarnation == incarnation_ && !standby_held_) {
       replicated_ = std::max(replicated_, end);
       ShowWhatIsDue();
       if (const auto sender = sender_) {
@@ -410,6 +417,27 @@ std::optional<SlotInfo> SimPostgres::Slot() const {
       .restart_lsn = slot_->on_disk,
       .confirmed_flush_lsn = slot_->confirmed,
       .wal_status = slot_->lost ? "lost" : "reserved"};
+}
+
+SlotSample SimPostgres::SampleSlot() const {
+  SlotSample sample{.taken = context_.clock.WallNow(),
+                    .flushed = in_recovery_ ? Lsn() : log_.flushed()};
+  const std::optional<SlotInfo> slot = Slot();
+  if (!slot) {
+    return sample;
+  }
+  sample.exists = true;
+  sample.row = *slot;
+  sample.wal_end = log_.flushed();
+  if (sender_ && !sender_->link().HasRoom()) {
+    sample.activity = {"Client", "WalSenderWriteData"};
+  } else if (sender_ && sendable_end() < log_.flushed()) {
+    sample.activity = {"IPC", "WaitForStandbyConfirmation"};
+    sample.standbys = {{"standby_1", "has no reader"}};
+  } else if (sender_) {
+    sample.activity = {"Activity", "WalSenderMain"};
+  }
+  return sample;
 }
 
 std::shared_ptr<WalSender> SimPostgres::StartSender(std::shared_ptr<Link> link, int pid,

@@ -21,6 +21,7 @@
 #include "random.h"
 #include "wal_sender.h"
 #include "walrelay/replication_source.h"
+#include "walrelay/slot_sample.h"
 #include "walrelay/xid_horizon.h"
 
 namespace walrelay::sim {
@@ -103,8 +104,12 @@ class SimPostgres {
   void CorruptNextMessage() { corrupt_next_ = true; }
   void SkipPublication(bool skip) { skip_publication_ = skip; }
   void SetInRecovery(bool in_recovery) { in_recovery_ = in_recovery; }
+  bool in_recovery() const { return in_recovery_; }
   // Commits are flushed but stay invisible, as with an unresponsive synchronous standby.
   void HideCommits(bool hide);
+  // The standby receives no WAL: walsenders wait for it (synchronized_standby), and commits do
+  // (synchronous_standby).
+  void HoldStandby(bool hold);
 
   // --- for connections ---
   PublicationState ReadPublicationState() const;
@@ -117,6 +122,8 @@ class SimPostgres {
   MonoTime publication_changed_at() const { return publication_changed_at_; }
   SourceInfo Facts() const;
   std::optional<SlotInfo> Slot() const;
+  // As src/postgres/slot_query.cc reads it.
+  SlotSample SampleSlot() const;
   std::shared_ptr<WalSender> StartSender(std::shared_ptr<Link> link, int pid, Lsn position);
   void Terminate(int pid);
   void OnConnected();
@@ -194,6 +201,7 @@ class SimPostgres {
   int system_ = 1;
   int schema_ = 0;
   Lsn replicated_;  // end of the standby's WAL
+  bool standby_held_ = false;
   ProcArray procs_;
   std::vector<Invisible> invisible_;
   bool commits_hidden_ = false;

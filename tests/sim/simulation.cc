@@ -160,7 +160,14 @@ void Simulation::WatchLimit() {
     return;
   }
   context_.After(seconds(1), [this] {
+    const bool samples = ++looks_ % 5 == 0;  // metrics.slot_poll_interval
     for (const auto& process : processes_) {
+      if (process && samples) {
+        SampleSlot(*process);
+      }
+      if (process) {
+        process->CheckTruth();
+      }
       if (process && postgres_.power() == SimPostgres::Power::kUp &&
           process->PastLimit(postgres_.retained_bytes())) {
         process->OnRetainedLimit();
@@ -178,6 +185,19 @@ void Simulation::WatchLimit() {
     CheckProofs();
     WatchLimit();
   });
+}
+
+void Simulation::SampleSlot(RelayProcess& process) {
+  if (process.killed() || process.between_pipelines() || process.asleep()) {
+    return;
+  }
+  if (postgres_.power() != SimPostgres::Power::kUp || network_.unreachable ||
+      network_.login_refused || network_.secret_unreadable || network_.full) {
+    process.OnLookFailed(Error(ErrorCode::kPostgresUnreachable, "no connection"));
+    return;
+  }
+  process.OnSlotSampled(postgres_.SampleSlot());
+  process.OnPublicationChecked(postgres_.Facts());
 }
 
 // A reading may be late: the process was suspended, or the reading began before a failover. The

@@ -63,6 +63,8 @@ class Simulation final : private Environment {
   void SettleGap(RelayProcess& process, const Gap& gap);
   void SettleFlawedRows();
   void WatchLimit();
+  // It samples the slot and checks the publication, for the relay's surfaces.
+  void SampleSlot(RelayProcess& process);
   // The second connection of each relay reads xids.
   void ReadXids(RelayProcess& process);
   // What is proven to be published, by each relay and by the record, may be deleted.
@@ -139,6 +141,7 @@ class Simulation final : private Environment {
   Lsn rewritten_until_;       // the frontier that was recorded on the WAL that was rewritten
   std::optional<uint64_t> rewritten_generation_;  // of that record
   Random readings_;                               // of xids
+  uint64_t looks_ = 0;                            // of the second connections
   uint64_t steps_ = 0;
 };
 

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 # In the order of docs/reference/mutants.md.
 GROUPS = ("confirming", "starting", "gaps", "replacing", "limit", "reading", "visibility", "feedback", "regressions", "kafka",
-          "progress", "proof", "topics", "exactly_once")
+          "progress", "proof", "topics", "exactly_once", "truth")
 
 PAGE_HEAD = """\
 # Mutants

@@ -224,7 +224,7 @@ TEST_F(RelayMetricsTest, StreamThatWaitsForAStandbyIsNotUpToDate) {
   Pass(std::chrono::seconds(20));
   EXPECT_TRUE(board_.ready());
   SlotSample slot = SilentSlot(board_, SilenceCause::kStandby);
-  slot.row.active_pid = postgres_.info.server.backend_pid;
+  slot.silence->backend_pid = postgres_.info.server.backend_pid;
   board_.SetSlot(slot, clock_.WallNow());
   Pass(std::chrono::milliseconds(250));
   EXPECT_EQ(board_.Read().state, RelayState::kDegraded);
@@ -243,7 +243,7 @@ TEST_F(RelayMetricsTest, LongDecodingIsABacklogAndNoError) {
   Publish("order");
   Pass(std::chrono::seconds(20));
   SlotSample slot = SilentSlot(board_, SilenceCause::kDecoding);
-  slot.row.active_pid = postgres_.info.server.backend_pid;
+  slot.silence->backend_pid = postgres_.info.server.backend_pid;
   board_.SetSlot(slot, clock_.WallNow());
   Pass(std::chrono::milliseconds(250));
   EXPECT_EQ(board_.Read().state, RelayState::kCatchingUp);
@@ -260,11 +260,11 @@ TEST_F(RelayMetricsTest, SilenceOfAnotherProcessOrOfLongAgoDoesNotCount) {
   Publish("order");
   Pass(std::chrono::seconds(20));
   SlotSample slot = SilentSlot(board_, SilenceCause::kStandby);
-  slot.row.active_pid = postgres_.info.server.backend_pid + 1;
+  slot.silence->backend_pid = postgres_.info.server.backend_pid + 1;
   board_.SetSlot(slot, clock_.WallNow());
   Pass(std::chrono::milliseconds(250));
   EXPECT_EQ(board_.Read().state, RelayState::kStreaming);
-  slot.row.active_pid = postgres_.info.server.backend_pid;
+  slot.silence->backend_pid = postgres_.info.server.backend_pid;
   board_.SetSlot(slot, clock_.WallNow() - std::chrono::minutes(10));
   Pass(std::chrono::milliseconds(250));
   EXPECT_EQ(board_.Read().state, RelayState::kStreaming);

@@ -25,7 +25,7 @@ class StreamWatchTest : public ::testing::Test {
   // A sample after `time`.
   void Sample(Micros time = seconds(5)) {
     now_ += time;
-    sample_.silence = watch_.Add(now_, sample_, received_);
+    sample_.silence = watch_.Add(now_, sample_, {reader_, received_});
   }
   std::optional<SilenceCause> Cause() const {
     return sample_.silence ? std::optional(sample_.silence->cause) : std::nullopt;
@@ -33,6 +33,7 @@ class StreamWatchTest : public ::testing::Test {
 
   MonoTime now_{seconds(1000)};
   SlotSample sample_;
+  int reader_ = 4711;
   Lsn received_{100};
   StreamWatch watch_;
 };
@@ -51,10 +52,25 @@ TEST_F(StreamWatchTest, WithoutAStreamThereIsNoSilence) {
   received_ = Lsn();
   Sample();
   EXPECT_EQ(Cause(), std::nullopt);
-  received_ = Lsn(100);
-  sample_.activity.reset();
+}
+
+// A network that loses every packet does not tell the reader that the server process has ended.
+TEST_F(StreamWatchTest, ProcessThatReadsTheSlotNoMoreIsReportedAfterTwentySeconds) {
+  sample_.row = {};
   Sample();
-  EXPECT_EQ(Cause(), std::nullopt);
+  Sample(seconds(19));
+  EXPECT_TRUE(SilenceStatus(sample_).ok());
+  Sample(seconds(1));
+  EXPECT_THAT(SilenceStatus(sample_),
+              HasError(ErrorCode::kStreamSilent, "server process 4711, which sent everything"));
+  sample_.row = {.active = true, .active_pid = 4712};
+  WaitsForStandby();
+  Sample();
+  EXPECT_THAT(SilenceStatus(sample_), HasError(ErrorCode::kStreamSilent, "process 4712 reads it"));
+  sample_.exists = false;
+  Sample();
+  EXPECT_THAT(SilenceStatus(sample_),
+              HasError(ErrorCode::kStreamSilent, "the slot does not exist"));
 }
 
 TEST_F(StreamWatchTest, AwaitedStandbyIsReportedAfterTenSeconds) {
@@ -115,7 +131,7 @@ TEST_F(StreamWatchTest, WaitIsCountedFromTheLastSampleThatWasDifferent) {
   Waits("Lock", "relation");
   Sample();
   EXPECT_EQ(sample_.silence->lasted, Micros(0));
-  sample_.row.active_pid = 4712;
+  sample_.row.active_pid = reader_ = 4712;
   Sample(seconds(60));
   EXPECT_EQ(sample_.silence->lasted, Micros(0));
 }
