@@ -95,6 +95,14 @@ enum class ProduceResult {
   kQueueFull,     // retry after reports arrived
 };
 
+// What is known about a producer that makes no progress.
+struct Examination {
+  // OK: the leaders of the partitions that records wait for answer another client, and have enough
+  // in-sync replicas. Otherwise what the brokers lack.
+  absl::Status brokers;
+  std::string state;  // of the producer's client, for the log: its brokers and partitions
+};
+
 class Producer {
  public:
   // Drops undelivered records.
@@ -159,6 +167,19 @@ class Producer {
   // True if a certificate that this producer was created with has changed on disk: its owner should
   // replace the producer when nothing is in flight. (A changed password needs no new producer.)
   virtual bool Outdated() const { return false; }
+
+  // --- a producer that makes no progress
+
+  // When a broker last acknowledged a record, also one that is not reported before its transaction
+  // is committed; nullopt: none was.
+  virtual std::optional<MonoTime> acknowledged_at() const { return std::nullopt; }
+  // After this time a request without an answer is sent again.
+  virtual Micros request_timeout() const { return std::chrono::seconds(30); }
+  // Begins to find out, with another client and on another thread, whether the brokers could accept
+  // the records that wait. Does nothing while an examination has not ended. Never blocks.
+  virtual void Examine() {}
+  // The result of Examine(), once it has arrived, and only once.
+  virtual std::optional<Examination> TakeExamination() { return std::nullopt; }
 
   // Readable when Poll() has something to do. -1 if there is nothing to wait for (simulation).
   // Owned by the producer; the caller only polls it, and does not read it.

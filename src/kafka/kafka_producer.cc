@@ -97,6 +97,8 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
       options.sample_interval);
   const auto max_record_bytes =
       static_cast<size_t>(std::atoll(ConfValue(*conf, "message.max.bytes").c_str()));
+  const Micros request_timeout =
+      std::chrono::milliseconds(std::atoll(ConfValue(*conf, "socket.timeout.ms").c_str()));
   const std::string transactional_id = ConfValue(*conf, "transactional.id");
   // librdkafka before 2.13 frees the interceptors twice if the client cannot be created (5240).
   WR_RETURN_IF_ERROR(CheckClient(RD_KAFKA_PRODUCER, *conf));
@@ -122,6 +124,10 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
                           .on_partitions_changed = options.on_partitions_changed,
                           .on_topic_created = options.on_topic_created},
       SystemClock().Now());
+  if (options.consumer_conf) {
+    client->examiner = std::make_unique<ClientExaminer>(client->handle.get(), client->wakeup.get(),
+                                                        options.consumer_conf);
+  }
   if (!transactional_id.empty()) {
     client->transactions = std::make_unique<TransactionThread>(
         client->handle.get(), client->watch, client->wakeup.get(),
@@ -131,13 +137,15 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
             .progress_conf = options.progress_conf,
             .reuse_after_repeated_commit = options.reuse_after_repeated_commit});
   }
-  return std::unique_ptr<Producer>(new KafkaProducer(std::move(client), options, max_record_bytes));
+  return std::unique_ptr<Producer>(
+      new KafkaProducer(std::move(client), options, max_record_bytes, request_timeout));
 }
 
 KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& options,
-                             size_t max_record_bytes)
+                             size_t max_record_bytes, Micros request_timeout)
     : options_(options),
       max_record_bytes_(max_record_bytes),
+      request_timeout_(request_timeout),
       client_(std::move(client)),
       health_(client_->handle.get()) {
   // librdkafka writes these eight bytes: an eventfd increment of one.
@@ -160,6 +168,9 @@ KafkaProducer::~KafkaProducer() {
   }
   if (client_->transactions != nullptr) {
     client_->transactions->Stop();
+  }
+  if (client_->examiner != nullptr) {
+    client_->examiner->Stop();
   }
   client_->credentials->Stop();
   // Destroying a client waits for its threads, which may take seconds while brokers are
@@ -418,6 +429,7 @@ void KafkaProducer::Report(const rd_kafka_message_t& message, DeliverySink& sink
     return;
   }
   health_.OnBrokerAnswered();
+  acknowledged_at_ = now_;
   TopicTable::Topic& topic = TopicTable::Of(message);
   client_->topics->OnDelivered(topic, message.partition, now_);
   Delivery delivery = ToDelivery(message, topic.name, AddedHeader());
@@ -492,6 +504,16 @@ bool KafkaProducer::Outdated() const {
   const bool has_tokens = client_->handle.get_deleter().tokens != nullptr;
   return client_->credentials->outdated() ||
          (!has_tokens && health_.LoginRefusedFor(options_.login_grace, now_));
+}
+
+void KafkaProducer::Examine() {
+  if (client_->examiner != nullptr) {
+    client_->examiner->Begin(client_->topics->Awaited(ClientExaminer::kMostPartitions));
+  }
+}
+
+std::optional<Examination> KafkaProducer::TakeExamination() {
+  return client_->examiner != nullptr ? client_->examiner->Take() : std::nullopt;
 }
 
 std::string KafkaProducer::ClusterId() const {

@@ -27,6 +27,7 @@
 #include "base/unique_fd.h"
 #include "encode/position_header.h"
 #include "kafka/acknowledgement_times.h"
+#include "kafka/client_examiner.h"
 #include "kafka/client_health.h"
 #include "kafka/credential_watch.h"
 #include "kafka/handles.h"
@@ -59,7 +60,8 @@ class KafkaProducer final : public Producer {
     Micros login_grace = std::chrono::seconds(30);  // after a refused login: Outdated()
     Reaper* reaper = nullptr;                       // must outlive the producer
     TopicsConfig topics;                            // who creates missing topics, and how
-    TailReader::ConfFactory consumer_conf;          // empty: SkipStored() skips nothing
+    // Of other clients. Empty: SkipStored() skips nothing, and Examine() finds out nothing.
+    TailReader::ConfFactory consumer_conf;
     // Of a producer whose configuration has a transactional id: what it reads after the claim.
     ProgressAddress progress;
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;  // MakeProgressConf()
@@ -92,6 +94,10 @@ class KafkaProducer final : public Producer {
   bool Reachable() const override { return health_.reachable(); }
   std::string ClusterId() const override;
   bool Outdated() const override;
+  std::optional<MonoTime> acknowledged_at() const override { return acknowledged_at_; }
+  Micros request_timeout() const override { return request_timeout_; }
+  void Examine() override;
+  std::optional<Examination> TakeExamination() override;
   int poll_fd() const override { return client_->wakeup.get(); }
 
  private:
@@ -110,6 +116,7 @@ class KafkaProducer final : public Producer {
     std::unique_ptr<TopicMetadataFetcher> metadata_fetcher;
     std::unique_ptr<TailReader> tails;                // nullptr: nothing is skipped
     std::unique_ptr<TransactionThread> transactions;  // nullptr: without transactions
+    std::unique_ptr<ClientExaminer> examiner;         // nullptr: without a configuration for it
   };
 
   // A copy of a progress record.
@@ -121,7 +128,8 @@ class KafkaProducer final : public Producer {
     int32_t partition = 0;
   };
 
-  KafkaProducer(std::unique_ptr<Client> client, const Options& options, size_t max_record_bytes);
+  KafkaProducer(std::unique_ptr<Client> client, const Options& options, size_t max_record_bytes,
+                Micros request_timeout);
 
   ProduceResult HoldBack(const Record& record, TopicTable::Topic& topic);
   void SendHeldBack();
@@ -146,6 +154,7 @@ class KafkaProducer final : public Producer {
 
   const Options options_;
   const size_t max_record_bytes_;  // message.max.bytes
+  const Micros request_timeout_;   // socket.timeout.ms
   std::unique_ptr<Client> client_;
   ClientHealth health_;
   std::unique_ptr<ProducerTransaction> transaction_;  // nullptr: without transactions
@@ -154,6 +163,7 @@ class KafkaProducer final : public Producer {
   std::vector<Header> headers_;        // of the report that is being passed on
   const SystemClock clock_;
   MonoTime now_ = clock_.Now();  // at the last Poll()
+  std::optional<MonoTime> acknowledged_at_;
 };
 
 }  // namespace walrelay

@@ -38,6 +38,16 @@ class PartitionGate {
   void OnDelivered(int32_t partition, MonoTime now);
   void OnFailed(int32_t partition);
 
+  // Calls `visit` with the number of each partition that has records in flight.
+  template <typename Visit>
+  void ForEachInFlight(const Visit& visit) const {
+    for (size_t i = 0; i < partitions_.size(); ++i) {
+      if (partitions_[i].in_flight > 0) {
+        visit(static_cast<int32_t>(i));
+      }
+    }
+  }
+
   // The leader of the partition may not know the producer: the records in flight are awaited, then
   // the next record is sent alone.
   void Reclose(int32_t partition);

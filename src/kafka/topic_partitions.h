@@ -44,6 +44,10 @@ class TopicPartitions {
   // 0 before the first answer of the brokers: no partition exists then, and no record may enter.
   int32_t count() const { return count_; }
   size_t in_flight() const { return in_flight_; }
+  template <typename Visit>
+  void ForEachInFlight(const Visit& visit) const {
+    gate_.ForEachInFlight(visit);
+  }
 
   // Processes the brokers' answer: the leader of each partition, -1 for none at the moment. The
   // next record of a partition whose leader changed is sent alone; returns the number of such

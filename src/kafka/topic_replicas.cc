@@ -27,14 +27,6 @@ const rd_kafka_metadata_partition* FindPartition(const struct rd_kafka_metadata&
   return found != partitions.end() ? &*found : nullptr;
 }
 
-std::optional<int64_t> MinInSync(rd_kafka_t* client, const std::string& topic,
-                                 SteadyTime deadline) {
-  const auto settings = ReadSettings(client, RD_KAFKA_RESOURCE_TOPIC, {topic},
-                                     std::min(kSettingsMillis, MillisBefore(deadline)));
-  const auto found = settings.find(topic);
-  return found != settings.end() ? NumberIn(found->second, "min.insync.replicas") : std::nullopt;
-}
-
 }  // namespace
 
 int MillisBefore(SteadyTime deadline) {
@@ -67,6 +59,14 @@ std::span<const rd_kafka_metadata_partition> PartitionsIn(
   return {topic.partitions, static_cast<size_t>(topic.partition_cnt)};
 }
 
+std::optional<int64_t> ReadMinInSync(rd_kafka_t* client, const std::string& topic,
+                                     SteadyTime deadline) {
+  const auto settings = ReadSettings(client, RD_KAFKA_RESOURCE_TOPIC, {topic},
+                                     std::min(kSettingsMillis, MillisBefore(deadline)));
+  const auto found = settings.find(topic);
+  return found != settings.end() ? NumberIn(found->second, "min.insync.replicas") : std::nullopt;
+}
+
 std::vector<bool> AreStoredSafely(rd_kafka_t* client, const std::string& topic,
                                   const struct rd_kafka_metadata& before,
                                   const struct rd_kafka_metadata& after,
@@ -80,7 +80,7 @@ std::vector<bool> AreStoredSafely(rd_kafka_t* client, const std::string& topic,
     safe[i] = was != nullptr && is != nullptr && is->leader >= 0 && is->leader == was->leader;
     if (safe[i] && !IsStoredSafely(is->isr_cnt, is->replica_cnt, min_in_sync)) {
       if (!std::exchange(settings_read, true)) {
-        min_in_sync = MinInSync(client, topic, deadline);
+        min_in_sync = ReadMinInSync(client, topic, deadline);
       }
       safe[i] = IsStoredSafely(is->isr_cnt, is->replica_cnt, min_in_sync);
     }

@@ -11,6 +11,8 @@
 #include <librdkafka/rdkafka.h>
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +32,11 @@ absl::StatusOr<KafkaMetadata> FetchTopic(rd_kafka_t* client, const std::string& 
 
 // The partitions in an answer of FetchTopic(), in no particular order.
 std::span<const rd_kafka_metadata_partition> PartitionsIn(const struct rd_kafka_metadata& metadata);
+
+// min.insync.replicas of a topic, with the brokers' default. nullopt: the user may not read
+// settings (DESCRIBE_CONFIGS), or no answer came within two seconds.
+std::optional<int64_t> ReadMinInSync(rd_kafka_t* client, const std::string& topic,
+                                     std::chrono::steady_clock::time_point deadline);
 
 // Of each of `partitions`, whether what was read between the answers `before` and `after` is stored
 // as safely as an acknowledged record. Reads the settings of the topic only if they matter.

@@ -146,6 +146,22 @@ void TopicTable::OnFailed(Topic& topic, int32_t partition) {
   topic.partitions.OnFailed(partition);
 }
 
+std::vector<AwaitedPartition> TopicTable::Awaited(size_t most) const {
+  std::vector<AwaitedPartition> awaited;
+  const auto add = [&](const Topic& topic, int32_t partition) {
+    if (awaited.size() < most) {
+      awaited.push_back({topic.name, partition});
+    }
+  };
+  for (const auto& [name, topic] : topics_) {
+    if (topic->state == Topic::State::kAsked) {
+      add(*topic, AwaitedPartition::kMetadata);
+    }
+    topic->partitions.ForEachInFlight([&](int32_t partition) { add(*topic, partition); });
+  }
+  return awaited;
+}
+
 absl::Status TopicTable::ApplyMetadata() {
   absl::Status error;
   for (const TopicMetadataFetcher::Result& result : fetcher_.DrainResults()) {

@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/string_hash.h"
+#include "kafka/client_examiner.h"
 #include "kafka/handles.h"
 #include "kafka/topic_creator.h"
 #include "kafka/topic_metadata_fetcher.h"
@@ -104,6 +105,12 @@ class TopicTable {
   // A record was acknowledged, or failed. REQUIRES: it was accepted, and not reported before.
   void OnDelivered(Topic& topic, int32_t partition, MonoTime now);
   void OnFailed(Topic& topic, int32_t partition);
+
+  // --- records that wait
+
+  // The partitions with records in flight, and the topics whose metadata a record waits for; at
+  // most `most`.
+  std::vector<AwaitedPartition> Awaited(size_t most) const;
 
   // --- metadata
 

@@ -13,9 +13,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// No broker answered for this long. Shorter outages end by themselves: librdkafka reconnects to
-// known addresses, and a new producer would repeat records.
-constexpr Micros kStallRebuild = seconds(300);
 // Enough for the records in flight to be acknowledged, unless the login itself is the cause.
 constexpr Micros kRenewTimeout = seconds(30);
 // After a producer failed: records in flight to other brokers may still be acknowledged.
@@ -240,27 +237,56 @@ std::optional<Restart> ProducerMonitor::CheckCredentials(MonoTime now) {
   return std::nullopt;
 }
 
-// Records are in flight, or are pending, and no broker answers: brokers may have moved to addresses
-// that this producer cannot know. While brokers do answer, a new producer would change nothing, and
-// would repeat records that other partitions have acknowledged.
+// A topic that is looked up, and a progress record, wait since the producer was created at most: a
+// new one gets the whole time as well.
+std::optional<MonoTime> ProducerMonitor::WaitingSince(
+    std::optional<MonoTime> topic_awaited_since) const {
+  std::optional<MonoTime> since;
+  const auto add = [&since](MonoTime candidate) {
+    since = std::min(since.value_or(candidate), candidate);
+  };
+  const MonoTime created = parts_.producer.created_at();
+  const bool in_flight = parts_.tracker.records_in_flight() > 0;
+  if (in_flight) {
+    // Acknowledgements that a transaction withholds are progress, too.
+    add(std::max(parts_.state.last_delivery, parts_.producer.acknowledged_at().value_or(created)));
+  } else if (topic_awaited_since) {
+    add(std::max(created, *topic_awaited_since));
+  }
+  if (const auto unrecorded = parts_.recorder.waiting_since()) {
+    add(std::max({created, *unrecorded, parts_.recorder.refused_at().value_or(created)}));
+  }
+  return since;
+}
+
+// The library's state machine may hang while brokers answer, or it knows only addresses from which
+// they have moved: another client, which resolves the bootstrap servers again, finds out.
 std::optional<Restart> ProducerMonitor::CheckForStall(MonoTime now,
                                                       std::optional<MonoTime> topic_awaited_since) {
   WR_CHECK(parts_.producer.exists(), "only a producer that exists can stall");
-  const bool in_flight = parts_.tracker.records_in_flight() > 0;
-  std::optional<MonoTime> since;
-  if (in_flight) {
-    // Since the last acknowledgement: a producer that delivers slowly is not stalled.
-    since = parts_.state.last_delivery;
-  } else if (topic_awaited_since) {
-    // Since the producer was created: a new producer gets the whole time as well.
-    since = std::max(parts_.producer.created_at(), *topic_awaited_since);
+  ReplaceableProducer& producer = parts_.producer;
+  stall_.OnFrontier(parts_.tracker.frontier());
+  if (stall_.ShouldExamine(now, WaitingSince(topic_awaited_since), producer.request_timeout())) {
+    producer.Examine();
   }
-  if (!since || now - *since <= kStallRebuild || parts_.producer.Reachable()) {
+  const std::optional<Examination> found = producer.TakeExamination();
+  if (!found) {
     return std::nullopt;
   }
-  const absl::Status cause = Error(
-      ErrorCode::kKafkaStalled, "no broker has answered for five minutes; creating a new producer");
+  const bool known = HasCode(stall_.cause(), ErrorCode::kClientStalled);
+  const bool replace = stall_.OnExamined(now, found->brokers);
+  const absl::Status cause = stall_.cause();
+  if (!known && HasCode(cause, ErrorCode::kClientStalled)) {
+    // The evidence, once: a replacement destroys it.
+    LogStatus(LogLevel::kWarning, "kafka_client_stalled", cause, {{"client", found->state}});
+  }
+  if (!replace) {
+    return std::nullopt;
+  }
+  parts_.metrics.clients_stalled->Increment();
+  stall_.OnReplaced(parts_.tracker.frontier());
   NoteFailure(cause);
+  const bool in_flight = parts_.tracker.records_in_flight() > 0;
   if (in_flight) {
     return Restart{.cause = cause, .settled_before = std::nullopt};
   }

@@ -1,9 +1,9 @@
 // ProducerMonitor: takes the producer's delivery reports, and decides when it must be replaced.
 //
-// A producer that failed, whose credentials are outdated, or that has not reached a broker for
-// minutes is replaced. If it loses no record, the monitor replaces it, and the session continues.
-// If records in flight are lost with it, they have to be read again: the monitor returns why and
-// how, and its caller restarts the stream.
+// A producer that failed, whose credentials are outdated, or that makes no progress although the
+// brokers could accept its records (StallWatch) is replaced. If it loses no record, the monitor
+// replaces it, and the session continues. If records in flight are lost with it, they have to be
+// read again: the monitor returns why and how, and its caller restarts the stream.
 //
 // Single-threaded.
 #pragma once
@@ -17,6 +17,7 @@
 #include "relay/record_sender.h"
 #include "relay/replaceable_producer.h"
 #include "relay/run_state.h"
+#include "relay/stall_watch.h"
 #include "status/status_board.h"
 #include "stream/ack_tracker.h"
 #include "walrelay/clock.h"
@@ -78,6 +79,8 @@ class ProducerMonitor {
   void Destroy();
 
   const TransactionHistory& transactions() const { return transactions_; }
+  // Why records wait, if the brokers were asked; OK if they were not, or after progress.
+  const absl::Status& stall() const { return stall_.cause(); }
 
  private:
   // The producer has failed with `error`, and all reports that can be expected have arrived.
@@ -88,8 +91,9 @@ class ProducerMonitor {
   void NoteFailure(const absl::Status& error);
   // The progress record of an open transaction was refused: ends the transaction.
   std::optional<Restart> CheckForRefusal();
-  // Without an answer from any broker for five minutes, a new producer resolves the bootstrap
-  // servers again.
+  // Since when records wait without any progress; nullopt: none waits.
+  std::optional<MonoTime> WaitingSince(std::optional<MonoTime> topic_awaited_since) const;
+  // Replaces a producer that makes no progress although the brokers could accept its records.
   std::optional<Restart> CheckForStall(MonoTime now, std::optional<MonoTime> topic_awaited_since);
   // Replaces a producer whose credentials are outdated as soon as nothing is in flight.
   std::optional<Restart> CheckCredentials(MonoTime now);
@@ -99,6 +103,7 @@ class ProducerMonitor {
 
   Parts parts_;
   TransactionHistory transactions_;
+  StallWatch stall_;
   // A second failure at the same frontier is not accidental: then the refused row is looked for.
   std::optional<Lsn> failed_at_;  // the frontier when a producer last failed for its own reason
 };

@@ -347,6 +347,7 @@ void ProgressRecorder::OnRefused(const absl::Status& refusal) {
   if (error_.ok()) {
     LogStatus(LogLevel::kWarning, "progress_refused", error);
   }
+  refused_at_ = parts_.clock.Now();
   error_ = error;
   due_ = parts_.clock.Now() + retry_.Next();
 }

@@ -133,6 +133,8 @@ class ProgressRecorder final : public DeliverySink {
   bool has_recorded() const { return has_recorded_; }
   // Since when the frontier has waited for a record to be acknowledged; nullopt: it does not wait.
   std::optional<MonoTime> waiting_since() const { return waiting_since_; }
+  // When a record was last refused; nullopt: none was.
+  std::optional<MonoTime> refused_at() const { return refused_at_; }
 
   // --- DeliverySink: reports of records whose token is one of progress
 
@@ -172,6 +174,7 @@ class ProgressRecorder final : public DeliverySink {
   std::optional<Progress> recorded_;
   std::optional<Progress> in_flight_;
   std::optional<MonoTime> waiting_since_;
+  std::optional<MonoTime> refused_at_;
   XidHorizons horizons_;     // passed by the frontier of the last acknowledged record
   XidStart published_from_;  // see Progress; not valid before the first reading of this generation
   uint64_t proof_generation_ = 0;                   // of the horizons

@@ -89,6 +89,24 @@ bool ReplaceableProducer::Outdated() const {
   return producer_ != nullptr && producer_->Outdated();
 }
 
+std::optional<MonoTime> ReplaceableProducer::acknowledged_at() const {
+  return producer_ != nullptr ? producer_->acknowledged_at() : std::nullopt;
+}
+
+Micros ReplaceableProducer::request_timeout() const {
+  WR_CHECK(producer_ != nullptr, "the timeout is that of a producer");
+  return producer_->request_timeout();
+}
+
+void ReplaceableProducer::Examine() {
+  WR_CHECK(producer_ != nullptr, "only a producer that exists is examined");
+  producer_->Examine();
+}
+
+std::optional<Examination> ReplaceableProducer::TakeExamination() {
+  return producer_ != nullptr ? producer_->TakeExamination() : std::nullopt;
+}
+
 int ReplaceableProducer::poll_fd() const {
   return producer_ != nullptr ? producer_->poll_fd() : -1;
 }

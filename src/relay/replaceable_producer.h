@@ -61,6 +61,11 @@ class ReplaceableProducer final : public Producer {
   bool Reachable() const override;
   std::string ClusterId() const override;
   bool Outdated() const override;
+  std::optional<MonoTime> acknowledged_at() const override;
+  // REQUIRES: exists(), like Examine().
+  Micros request_timeout() const override;
+  void Examine() override;
+  std::optional<Examination> TakeExamination() override;
   int poll_fd() const override;
 
   // --- its life

@@ -210,6 +210,9 @@ absl::Status StatusReporter::StallStatus(MonoTime now, const Session& session) c
   if (session.waits_for_log()) {
     return Error(ErrorCode::kLogBlocked, "rows to be skipped wait for it");
   }
+  if (const absl::Status& examined = parts_.monitor.stall(); !examined.ok()) {
+    return examined;  // another client has asked the brokers
+  }
   const absl::Status error = parts_.producer.TransientError();
   return !error.ok()
              ? error
@@ -221,6 +224,9 @@ absl::Status StatusReporter::RecordingStatus(MonoTime now) const {
   const auto waiting_since = parts_.recorder.waiting_since();
   if (!waiting_since || now - *waiting_since <= kStallNotice) {
     return absl::OkStatus();
+  }
+  if (const absl::Status& examined = parts_.monitor.stall(); !examined.ok()) {
+    return examined;
   }
   const absl::Status error = parts_.producer.TransientError();
   const bool of_one_broker =

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -48,6 +49,8 @@ class FakeKafka {
   absl::Status trouble;
   bool reachable = true;
   std::string cluster_id;
+  absl::Status brokers;  // as another client finds them, see Producer::Examine()
+  int examinations = 0;
   bool outdated = false;  // the current producer's certificates changed; a new one is up to date
   int producers = 0;      // created so far
   size_t offered = 0;     // calls of Produce()
@@ -216,6 +219,15 @@ class FakeKafka {
     bool Reachable() const override { return kafka_.reachable; }
     std::string ClusterId() const override { return kafka_.cluster_id; }
     bool Outdated() const override { return kafka_.outdated; }
+    void Examine() override {
+      ++kafka_.examinations;
+      examined_ = true;
+    }
+    std::optional<Examination> TakeExamination() override {
+      return std::exchange(examined_, false)
+                 ? std::optional(Examination{.brokers = kafka_.brokers, .state = "broker 1 UP"})
+                 : std::nullopt;
+    }
     int poll_fd() const override { return -1; }
 
    private:
@@ -268,6 +280,7 @@ class FakeKafka {
     FakeKafka& kafka_;
     const bool transactional_;
     bool claimed_ = false;
+    bool examined_ = false;
   };
 
   FakeRecord Take(size_t position) {

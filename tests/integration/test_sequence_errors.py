@@ -72,6 +72,36 @@ class LostFrameTest(IntegrationTest):
         self.assertEqual(self.refusals(), refusals)
 
 
+    def hang(self, wait: Callable[[], bool], what: str) -> None:
+        self.frames.hang_producer()
+        lost = self.frames.lost_requests
+        self.insert_until(lambda: self.frames.lost_requests > lost)
+        self.relay.wait_until(wait, 60, what)
+
+    def producers(self) -> float:
+        return self.relay.metric("walrelay_kafka_producers_started_total")
+
+    def test_client_that_hangs_while_brokers_answer_another_one_is_replaced(self) -> None:
+        self.hang(lambda: self.producers() == 2, "another producer")
+        self.expect_all_in_order()
+        line = self.relay.logs("kafka_client_stalled")[0]
+        self.assertEqual(line["code"], "WR-4037")
+        self.assertRegex(line["client"], r"broker \S+ NodeId 1 in state .*waitresp_cnt: \d")
+        self.assertEqual(self.relay.metric("walrelay_kafka_clients_stalled_total"), 1)
+        self.assertEqual(self.relay.metric("walrelay_state", state="streaming"), 1)
+
+    def test_client_is_kept_while_no_broker_answers_another_one_either(self) -> None:
+        self.links[1].hold("client")
+        connections = self.links[1].accepted + 5  # of the producer, and of each client that examines
+        self.hang(lambda: self.links[1].accepted >= connections, "further connections")
+        self.assertEqual(self.producers(), 1)
+        self.assertIn("WR-4001", self.relay.get("/readyz")[1])
+        self.links.heal()
+        self.frames.begin_producer()
+        self.expect_all_in_order()
+        self.assertEqual(self.producers(), 1)
+
+
 class ForgetfulBrokerTest(IntegrationTest):
     """A broker loses acknowledged records at the end of a partition, as after an unclean election."""
 

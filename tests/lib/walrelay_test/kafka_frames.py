@@ -8,6 +8,7 @@ import struct
 import threading
 
 _PRODUCE = 0
+_INIT_PRODUCER_ID = 22
 
 
 class KafkaFrames:
@@ -20,6 +21,12 @@ class KafkaFrames:
         self._lock = threading.Lock()
         self._requests = 0
         self._answers = 0
+        self._hangs = False
+
+    def hang_producer(self) -> None:
+        """Drops each Produce request until a new producer begins: no reconnection helps the present one."""
+        with self._lock:
+            self._hangs = True
 
     def lose_requests(self, count: int) -> None:
         """Drops the next `count` Produce requests before they reach a broker."""
@@ -39,11 +46,15 @@ class KafkaFrames:
     def take_request(self) -> bool:
         with self._lock:
             self.produced += 1
-            if self._requests == 0:
+            if self._requests == 0 and not self._hangs:
                 return False
-            self._requests -= 1
+            self._requests -= 0 if self._hangs else 1
             self.lost_requests += 1
             return True
+
+    def begin_producer(self) -> None:
+        with self._lock:
+            self._hangs = False
 
     def take_answer(self) -> bool:
         with self._lock:
@@ -68,6 +79,8 @@ class FrameTap:
         passed = b""
         while (frame := take_frame(self._client)) is not None:
             key, _, correlation = struct.unpack_from(">hhi", frame, 4)
+            if key == _INIT_PRODUCER_ID:
+                self._frames.begin_producer()
             if key == _PRODUCE:
                 if self._frames.take_request():
                     continue

@@ -285,12 +285,15 @@ TEST_F(RefusedRecordsTest, OutdatedProducerThatDeliversNothingIsAbandoned) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
 }
 
-TEST_F(RefusedRecordsTest, IdleProducerThatReachesNoBrokerIsReplaced) {
+TEST_F(RefusedRecordsTest, IdleProducerThatFindsNoTopicIsReplacedWhereAnotherClientDoes) {
   Start();
   kafka_.pending_topics = {"outbox.event.order"};
-  kafka_.reachable = false;
+  kafka_.brokers = Error(ErrorCode::kKafkaUnreachable, "refused");
   Commit("a");
-  Pass(minutes(6));
+  Pass(minutes(10));
+  EXPECT_EQ(kafka_.producers, 1);
+  kafka_.brokers = absl::OkStatus();
+  Pass(minutes(3));
   EXPECT_EQ(kafka_.producers, 2);
   EXPECT_EQ(postgres_.starts.size(), 1u);
   kafka_.pending_topics.clear();

@@ -19,6 +19,7 @@ using ::testing::ElementsAre;
 using testing::FakeRow;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 using RelayTest = testing::RelayFixture;
 
@@ -488,6 +489,7 @@ TEST_F(RelayTest, FailingProducersAreRecreatedWithBackOff) {
 
 TEST_F(RelayTest, BackPressureKeepsSendingStatusAndIsNotSilence) {
   config_.pipeline.max_in_flight_records = 1;
+  kafka_.brokers = Error(ErrorCode::kKafkaStalled, "too few in-sync replicas");
   Start();
   Commit("a");
   Commit("b");
@@ -500,20 +502,62 @@ TEST_F(RelayTest, BackPressureKeepsSendingStatusAndIsNotSilence) {
   EXPECT_EQ(ShownError(), ErrorCode::kKafkaStalled);
 }
 
-TEST_F(RelayTest, ProducerThatReachesNoBrokerForMinutesIsReplaced) {
+// --- a client that makes no progress
+
+TEST_F(RelayTest, ClientThatHangsWhileBrokersAnswerIsReplaced) {
   Start();
   Commit("a");
-  Pass(minutes(4));
-  EXPECT_EQ(kafka_.producers, 1);
-  kafka_.reachable = false;
-  kafka_.trouble = Error(ErrorCode::kKafkaUnreachable, "refused");
+  Commit("b");
+  Pass(seconds(50));
+  EXPECT_EQ(kafka_.examinations, 0);
+  Pass(seconds(40));
   EXPECT_EQ(State(), RelayState::kDegraded);
-  EXPECT_EQ(ShownError(), ErrorCode::kKafkaUnreachable);
-  Pass(minutes(2));
+  EXPECT_EQ(ShownError(), ErrorCode::kClientStalled);
+  EXPECT_EQ(kafka_.producers, 1);
+  Pass(seconds(60));
   EXPECT_EQ(kafka_.producers, 2);
+  EXPECT_THAT(
+      metrics_.Text(),
+      HasSubstr("walrelay_kafka_clients_stalled_total{slot=\"walrelay\",source=\"db/shop\"} 1"));
   kafka_.auto_acknowledge = true;
   Pass(seconds(1));
-  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
+  Pass(minutes(10));
+  EXPECT_EQ(kafka_.producers, 2);
+}
+
+TEST_F(RelayTest, ClientIsKeptWhileTheBrokersAcceptNothing) {
+  Start();
+  Commit("a");
+  kafka_.brokers = Error(ErrorCode::kKafkaStalled, "topic orders, partition 0 has no leader");
+  Pass(minutes(30));
+  EXPECT_EQ(kafka_.producers, 1);
+  EXPECT_THAT(board_.Read().error, HasError(ErrorCode::kKafkaStalled, "has no leader"));
+  kafka_.AcknowledgeAll();
+  Pass(seconds(1));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayTest, ClientThatAcknowledgesSlowlyIsKept) {
+  Start();
+  for (int i = 0; i < 10; ++i) {
+    Commit(std::to_string(i));
+  }
+  for (int i = 0; i < 10; ++i) {
+    Pass(seconds(110));
+    kafka_.Acknowledge(0);
+  }
+  Pass(seconds(1));
+  EXPECT_EQ(kafka_.producers, 1);
+  EXPECT_THAT(kafka_.Keys(), SizeIs(10));
+}
+
+TEST_F(RelayTest, ReplacementsThatDoNotHelpBecomeRare) {
+  Start();
+  Commit("a");
+  Pass(std::chrono::hours(4));
+  EXPECT_LT(kafka_.producers, 20);
+  EXPECT_GT(kafka_.producers, 8);
 }
 
 // --- rows that cannot be published ---
@@ -631,6 +675,7 @@ TEST_F(UndecodableTest, NextUndecodableTransactionNeedsItsOwnDecision) {
 
 // What is behind the transaction may be confirmed only when everything before it is acknowledged.
 TEST_F(UndecodableTest, SkipWaitsForTheRecordsInFlight) {
+  kafka_.brokers = Error(ErrorCode::kKafkaStalled, "no leader");
   kafka_.auto_acknowledge = false;
   MakeRelay();
   Commit("a");
