@@ -537,6 +537,13 @@ bool Simulation::ApplyToKafka(const Fault& fault) {
         }
       }
       return true;
+    case FaultKind::kWedgeClient:
+      for (const auto& process : processes_) {
+        if (process) {
+          process->WedgeClient();
+        }
+      }
+      return true;
     case FaultKind::kStuckPartition:
       kafka_.leaderless = static_cast<int>(fault.amount % 4);
       Heal(fault.length, [this] { kafka_.leaderless = -1; });

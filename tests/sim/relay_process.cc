@@ -449,6 +449,12 @@ void RelayProcess::FailIdleProducer() {
   }
 }
 
+void RelayProcess::WedgeClient() {
+  if (producer_ != nullptr && !asleep_) {
+    producer_->Wedge();
+  }
+}
+
 void RelayProcess::LookUpAgain(const std::string& topic) {
   if (producer_ != nullptr) {
     producer_->LookUpAgain(topic);

@@ -83,6 +83,7 @@ class RelayProcess final : private RelayHost {
   void OnLookFailed(const absl::Status& error) { pipeline_->board.SetLookFailure(error); }
   // Call it each second: what the status page says must be true.
   void CheckTruth();
+  void WedgeClient();
   void FailIdleProducer();
   // See SimProducer::LookUpAgain().
   void LookUpAgain(const std::string& topic);

@@ -290,6 +290,16 @@ void DrawTransactions(Scenario& scenario) {
   }
 }
 
+// A library that hangs. Transactions have a limit of their own. Uses its own random generator, as
+// above.
+void DrawWedge(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x7765646765);
+  if (!scenario.config.pipeline.exactly_once() && random.Chance(8)) {
+    scenario.faults.push_back({.kind = FaultKind::kWedgeClient,
+                               .at = random.Between(milliseconds(1), kHorizon + seconds(3))});
+  }
+}
+
 // Whether another table is published while a transaction runs that writes to it: a walsender that
 // sends it again may send other rows. Uses its own random generator, as above.
 void DrawOtherTable(Scenario& scenario) {
@@ -407,6 +417,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawRestores(scenario);
   DrawResume(scenario);
   DrawTransactions(scenario);
+  DrawWedge(scenario);
   DrawOtherTable(scenario);
   DrawOrigins(scenario);
   DrawStandby(scenario);

@@ -64,6 +64,9 @@ SimProducer::SimProducer(Context& context, SimKafka& kafka, RelayHost& host, Pro
 }
 
 void SimProducer::Abandon() {
+  if (wedged_ && !host_.asleep() && use_.records_in_flight > 0) {
+    context_.coverage.Count("a client that hangs is abandoned");
+  }
   alive_ = false;
   use_.abandoned = use_.records_in_flight;
   use_.progress_abandoned = use_.progress_in_flight > 0 && !use_.progress_failing;
@@ -261,6 +264,9 @@ ProduceResult SimProducer::Ask(const std::string& topic, TopicState& state) {
 }
 
 void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {
+  if (wedged_) {
+    return;
+  }
   const SimTopic& settings = kafka_.topic(topic);
   const bool perhaps_being_made = !settings.exists && context_.now() < asked + kCreationGrace;
   if (kafka_.down || Outdated() || perhaps_being_made) {
@@ -413,6 +419,46 @@ absl::Status SimProducer::TransientError() const {
                      : absl::OkStatus();
 }
 
+void SimProducer::Examine() {
+  if (std::exchange(examining_, true)) {
+    return;
+  }
+  Later(6 * kafka_.latency, [](SimProducer& self) {
+    self.examination_ = Examination{.brokers = self.AskBrokers(), .state = ""};
+    self.context_.coverage.Count(self.examination_->brokers.ok()
+                                     ? "another client finds leaders"
+                                     : "another client finds no leader");
+    self.signalled_ = true;
+  });
+}
+
+std::optional<Examination> SimProducer::TakeExamination() {
+  examining_ = examining_ && !examination_;
+  return std::exchange(examination_, std::nullopt);
+}
+
+absl::Status SimProducer::AskBrokers() {
+  if (kafka_.down) {
+    return Error(ErrorCode::kKafkaUnreachable, "no broker responds");
+  }
+  for (const auto& [name, state] : topics_) {
+    const SimTopic& settings = kafka_.topic(name);
+    if (state.metadata == Metadata::kAsked && (!settings.exists || settings.denied)) {
+      return Error(ErrorCode::kTopicDenied, name);
+    }
+  }
+  for (const auto& [name, lane] : lanes_) {
+    const bool waits = !lane.queue.empty() || !lane.sent.empty();
+    if (waits && kafka_.leaderless == lane.partition) {
+      return Error(ErrorCode::kKafkaStalled, lane.topic + ": no leader");
+    }
+    if (waits && kafka_.in_sync(lane.topic, lane.partition) < SimKafka::kMinInSync) {
+      return Error(ErrorCode::kKafkaStalled, lane.topic + ": too few in-sync replicas");
+    }
+  }
+  return absl::OkStatus();
+}
+
 // --- librdkafka's own threads ---
 
 void SimProducer::Later(Micros delay, std::function<void(SimProducer&)> action) {
@@ -436,7 +482,7 @@ void SimProducer::OnAwake() {
 }
 
 void SimProducer::SendFrom(Lane& lane) {
-  if (!fatal_.ok() || (lane.queue.empty() && lane.sent.empty())) {
+  if (wedged_ || !fatal_.ok() || (lane.queue.empty() && lane.sent.empty())) {
     return;
   }
   if (transactions_ && !transactions_->MaySendTo({lane.topic, lane.partition})) {
@@ -516,6 +562,9 @@ void SimProducer::Send(Lane& lane, Sent& sent) {
 }
 
 void SimProducer::OnAnswer(Lane& lane, uint32_t sequence, uint32_t attempt, Answer answer) {
+  if (wedged_) {
+    return;
+  }
   const auto sent = std::find_if(lane.sent.begin(), lane.sent.end(), [&](const Sent& other) {
     return other.batch.first_sequence == sequence;
   });

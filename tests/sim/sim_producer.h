@@ -61,6 +61,8 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   absl::Status TransientError() const override;
   bool Reachable() const override { return !kafka_.down; }
   bool Outdated() const override { return credentials_ != kafka_.credentials; }
+  void Examine() override;
+  std::optional<Examination> TakeExamination() override;
   int poll_fd() const override { return -1; }
 
   // Makes it a transactional producer, which begins to claim its id. Call it at once.
@@ -70,6 +72,8 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
 
   // Fails the producer permanently if nothing is in flight.
   void FailWhileIdle();
+  // Until it is destroyed, nothing is sent, and answers have no effect.
+  void Wedge() { wedged_ = true; }
   // The topic's metadata is looked up again before its next record, as after a refresh.
   void LookUpAgain(const std::string& topic) { topics_[topic].metadata = Metadata::kUnknown; }
   void AbandonUndelivered() override;
@@ -134,6 +138,8 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
     int partitions = 0;
   };
 
+  // What another client finds.
+  absl::Status AskBrokers();
   absl::StatusOr<ProduceResult> Accept(const Record& record, DeliveryToken token);
   void EnqueueProgress(const Record& record, DeliveryToken token);
   ProduceResult Ask(const std::string& topic, TopicState& state);
@@ -177,6 +183,9 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   std::unique_ptr<SimTails> tails_;                        // with resume = "topics"
   absl::Status fatal_;
   bool signalled_ = false;
+  bool wedged_ = false;
+  bool examining_ = false;
+  std::optional<Examination> examination_;
 };
 
 // The object that the relay owns. The SimProducer outlives it until its batches on the wire have
@@ -197,6 +206,8 @@ class ProducerHandle final : public Producer {
   bool Reachable() const override { return producer_->Reachable(); }
   bool Outdated() const override { return producer_->Outdated(); }
   void AbandonUndelivered() override { producer_->AbandonUndelivered(); }
+  void Examine() override { producer_->Examine(); }
+  std::optional<Examination> TakeExamination() override { return producer_->TakeExamination(); }
   int poll_fd() const override { return -1; }
 
  private:
