@@ -512,8 +512,17 @@ void KafkaProducer::Examine() {
   }
 }
 
+// A client that hangs may not end either. To replace it would then block the owner.
 std::optional<Examination> KafkaProducer::TakeExamination() {
-  return client_->examiner != nullptr ? client_->examiner->Take() : std::nullopt;
+  auto found = client_->examiner != nullptr ? client_->examiner->Take() : std::nullopt;
+  if (found && found->brokers.ok() && options_.reaper != nullptr && !options_.reaper->HasRoom()) {
+    found->brokers =
+        Error(ErrorCode::kKafkaStalled,
+              "the client makes no progress, and those that were replaced before "
+              "have not ended",
+              "Restart walrelay: no event is lost. Events in flight may appear twice.");
+  }
+  return found;
 }
 
 std::string KafkaProducer::ClusterId() const {

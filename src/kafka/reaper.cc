@@ -10,6 +10,11 @@ void Reaper::Begin() {
   ++state_->busy;
 }
 
+bool Reaper::HasRoom() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->busy < kMax;
+}
+
 void Reaper::End(State& state) {
   {
     const std::lock_guard lock(state.mutex);

@@ -41,6 +41,9 @@ class Reaper {
     }).detach();
   }
 
+  // Whether Destroy() returns at once.
+  bool HasRoom();
+
   // Waits until all objects are destroyed, at most `timeout`. False: some are not.
   bool Wait(Micros timeout);
 

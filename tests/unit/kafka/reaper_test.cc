@@ -48,6 +48,17 @@ TEST_F(ReaperTest, DestroyReturnsBeforeTheDestructorEnds) {
   EXPECT_EQ(ended_, Reaper::kMax);
 }
 
+TEST_F(ReaperTest, HasRoomUntilItIsFull) {
+  for (int i = 0; i < Reaper::kMax; ++i) {
+    EXPECT_TRUE(reaper_.HasRoom());
+    reaper_.Destroy(NewSlow());
+  }
+  EXPECT_FALSE(reaper_.HasRoom());
+  may_end_.set_value();
+  EXPECT_TRUE(reaper_.Wait(kTimeout));
+  EXPECT_TRUE(reaper_.HasRoom());
+}
+
 TEST_F(ReaperTest, ConcurrentDestructionsAreBounded) {
   for (int i = 0; i < Reaper::kMax; ++i) {
     reaper_.Destroy(NewSlow());
