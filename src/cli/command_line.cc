@@ -276,6 +276,10 @@ class CommandLine {
     command
         ->add_option("--max-rows", recover_.max_rows, "Apply no plan that has more rows than this")
         ->type_name("N");
+    command->add_flag(
+        "--accept-deletion", recover_.accept_deletion,
+        "Also apply a plan with records that are older than their topic keeps records: "
+        "Kafka deletes these soon after they are published");
     command->add_flag("--failover", recover_.failover,
                       "The new slot is a failover slot (Postgres 17 and later; default: as the old "
                       "one)");
@@ -427,6 +431,9 @@ class CommandLine {
     command->add_option("--rate", republish_.rate, "Publish at most this many rows per second")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000));
+    command->add_flag("--accept-deletion", republish_.accept_deletion,
+                      "Also publish records that are older than their topic keeps records: Kafka "
+                      "deletes these soon after they are published");
     CLI::Option* dry_run = command->add_flag(
         "--dry-run", republish_.dry_run,
         "Print the records instead, and their number; do not connect to Kafka, except for "

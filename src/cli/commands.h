@@ -89,13 +89,15 @@ struct RecoverFlags {
   std::string compare_since;
   std::string order_by;
   uint64_t max_rows = 0;
+  bool accept_deletion = false;
   bool failover = false;
   bool upgraded = false;
 };
 // 0: there is nothing to do, the plan was printed, or it was executed; 3: `apply` is not the plan
-// of now, which is printed, or has more rows than `max_rows`; 4: there is no evidence of what is
-// published; 5: a row cannot be published. Nothing is changed unless `apply` is the plan of now.
-// Blocks until every row is acknowledged; may be killed at any time, and run again.
+// of now, which is printed, has more rows than `max_rows`, or records that Kafka would delete at
+// once (unless `accept_deletion`); 4: there is no evidence of what is published; 5: a row cannot be
+// published. Nothing is changed unless `apply` is the plan of now. Blocks until every row is
+// acknowledged; may be killed at any time, and run again.
 ExitCode RecoverCommand(const RecoverFlags& flags);
 
 struct PruneFlags {
@@ -161,6 +163,7 @@ struct RepublishFlags {
   std::string topic;      // "": the topics of the rows
   std::string header = "walrelay.republished";
   uint64_t rate = 0;  // rows per second; 0: no limit
+  bool accept_deletion = false;
   bool dry_run = false;
   bool json = false;  // of dry_run
 };

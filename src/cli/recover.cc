@@ -89,6 +89,7 @@ class TopicProgress final : public RecoveryProgress {
 absl::StatusOr<RecoverOptions> OptionsOf(const RecoverFlags& flags) {
   RecoverOptions options{.compare = flags.dedupe == "tail",
                          .max_rows = flags.max_rows,
+                         .accept_deletion = flags.accept_deletion,
                          .failover = flags.failover,
                          .upgraded = flags.upgraded};
   options.rows.order_by = flags.order_by;
@@ -186,11 +187,13 @@ ExitCode Recover(const Config& config, const RecoverFlags& flags, Recovery& reco
     return ExitCode::kOk;
   }
   const bool covered = IsCoveredBy(**plan, flags.apply);
-  if (!covered || (*plan)->exceeds_limit()) {
+  if (!covered || (*plan)->exceeds_limit() || (*plan)->publishes_for_deletion()) {
     PrintPlan(config, flags, **plan);
     fmt::print(stderr, "{}. Nothing was changed.\n",
-               covered ? "The plan has more rows than --max-rows allows"
-                       : "This is not the plan of --apply: what it rests on has changed");
+               !covered ? "This is not the plan of --apply: what it rests on has changed"
+               : (*plan)->exceeds_limit()
+                   ? "The plan has more rows than --max-rows allows"
+                   : "Kafka would delete some of the records soon after they are published");
     return ExitCode::kProblemsFound;
   }
   (*plan)->id = flags.apply;  // which the operator knows, and the records carry
@@ -216,9 +219,16 @@ ExitCode RecoverCommand(const RecoverFlags& flags) {
   TableRows rows(config, RepublishProducers(config), clock, ReportsOf());
   TopicProgress progress(config);
   ScannedTopics tails(config.kafka);
-  Recovery recovery(
-      {.config = config, .source = source, .rows = rows, .progress = progress, .tails = tails},
-      *options);
+  Recovery recovery({.config = config,
+                     .source = source,
+                     .rows = rows,
+                     .progress = progress,
+                     .tails = tails,
+                     .deleted_at_once =
+                         [&](const RecordAges& ages) {
+                           return ReadDeletedAtOnce(config.kafka, ages, clock.WallNow());
+                         }},
+                    *options);
   return Recover(config, flags, recovery);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/system_clock.h"
@@ -16,6 +17,7 @@
 #include "cli/time_flag.h"
 #include "dryrun/record_printer.h"
 #include "kafka/progress_topic.h"
+#include "kafka/topic_retention.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/row_reader.h"
@@ -90,10 +92,65 @@ absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Conf
   return selection;
 }
 
+// Routes the rows and publishes none. What cannot be routed is reported when it is published.
+absl::StatusOr<RecordAges> ReadAges(const Config& config, const RepublishFlags& flags,
+                                    RowSelection selection, const Clock& clock) {
+  WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
+  WR_ASSIGN_OR_RETURN(RowReader reader,
+                      RowReader::Open(std::move(connection), config, std::move(selection)));
+  RecordAges ages;
+  const auto none = [](const ProducerRequest&) {
+    return absl::StatusOr<std::unique_ptr<Producer>>(std::make_unique<RecordPrinter>(false));
+  };
+  RowPublisher::Options options{
+      .policy = [](const absl::Status&) { return OnError::kSkip; },
+      .filter =
+          [&](const OutboxRow&, const Record& record) {
+            ages.Note(flags.topic.empty() ? record.topic : flags.topic, record.timestamp);
+            return false;
+          },
+      .on_refused = [](const RowPublisher::Refusal&) {},
+  };
+  WR_ASSIGN_OR_RETURN(const auto publisher,
+                      RowPublisher::Create(config, none, clock, std::move(options)));
+  publisher->UseTables(reader.tables(), reader.relations());
+  while (true) {
+    WR_ASSIGN_OR_RETURN(const auto row, reader.Next());
+    if (!row) {
+      break;
+    }
+    WR_RETURN_IF_ERROR(publisher->Publish(*row));
+  }
+  WR_RETURN_IF_ERROR(publisher->Finish());
+  return ages;
+}
+
+// Before anything is published: nothing shows afterwards that records were deleted.
+absl::Status RefuseDeletion(const Config& config, const RepublishFlags& flags,
+                            RowSelection selection, const Clock& clock) {
+  WR_ASSIGN_OR_RETURN(const RecordAges ages, ReadAges(config, flags, std::move(selection), clock));
+  WR_ASSIGN_OR_RETURN(const std::vector<DeletedAtOnce> deleted,
+                      ReadDeletedAtOnce(config.kafka, ages, clock.WallNow()));
+  std::string text;
+  for (const DeletedAtOnce& each : deleted) {
+    text += (text.empty() ? "" : "; ") + Describe(each);
+  }
+  if (text.empty()) {
+    return absl::OkStatus();
+  }
+  if (!flags.accept_deletion) {
+    return Error(ErrorCode::kKeptTooShortly, text);
+  }
+  fmt::print(stderr, "walrelay: warning: Kafka deletes records soon after they are published: {}\n",
+             text);
+  return absl::OkStatus();
+}
+
 absl::Status Republish(const Config& config, const RepublishFlags& flags) {
   WR_ASSIGN_OR_RETURN(RowSelection selection, SelectionOf(flags, config));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   const size_t ids = selection.ids.size();
+  const RowSelection selected = selection;
   WR_ASSIGN_OR_RETURN(RowReader reader,
                       RowReader::Open(std::move(connection), config, std::move(selection)));
   WR_ASSIGN_OR_RETURN(const uint64_t rows, reader.Count());
@@ -112,6 +169,9 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
                rows == 1 ? "" : "s", flags.dry_run ? "print for" : "publish to",
                flags.topic.empty() ? "their topics" : "topic " + flags.topic, Describe(*order),
                flags.header, run);
+  }
+  if (!flags.dry_run && config.route.timestamp != TimestampSource::kNow) {
+    WR_RETURN_IF_ERROR(RefuseDeletion(config, flags, selected, clock));
   }
   RowRun progress(rows);
   RowPublisher::Options options = progress.options();

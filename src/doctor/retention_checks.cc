@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "kafka/topic_settings.h"
+#include "kafka/topic_retention.h"
 
 namespace walrelay {
 namespace {
@@ -18,19 +18,6 @@ std::string Setting(const TopicInfo& topic, const std::string& name) {
 
 bool IsCompacted(const TopicInfo& topic) {
   return Setting(topic, "cleanup.policy").find("compact") != std::string::npos;
-}
-
-// How long Kafka keeps an event after the event's own time; nullopt: independent of that time, or
-// unknown.
-std::optional<Micros> KeptFor(const Config& config, const TopicInfo& topic) {
-  const auto millis = NumberIn(topic.settings, "retention.ms");
-  const bool deletes = Setting(topic, "cleanup.policy").find("delete") != std::string::npos;
-  const bool own_time = config.route.timestamp != TimestampSource::kNow &&
-                        Setting(topic, "message.timestamp.type") != "LogAppendTime";
-  constexpr int64_t kMost = Micros::max().count() / 1000;
-  return millis && *millis >= 0 && deletes && own_time
-             ? std::optional(Micros(std::min(*millis, kMost) * 1000))
-             : std::nullopt;
 }
 
 // Time for the operator to act, and for the relay to publish.
@@ -58,7 +45,8 @@ void CheckRetention(const Config& config, std::span<const TopicInfo> topics,
                       "BROKER --alter --topic {} --add-config cleanup.policy=delete",
                       topic.name));
     }
-    const auto kept = KeptFor(config, topic);
+    const auto kept =
+        config.route.timestamp == TimestampSource::kNow ? std::nullopt : KeptFor(topic);
     if (!kept) {
       continue;
     }

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kafka/topic_retention.h"
 #include "postgres/row_query.h"
 #include "stream/published_xids.h"
 #include "walrelay/clock.h"
@@ -48,6 +49,7 @@ struct RecoverOptions {
   bool compare = true;                    // with what the topics have (--dedupe tail)
   std::optional<WallTime> compare_since;  // from this time on; nullopt: as the evidence says
   uint64_t max_rows = 0;                  // more rows are not published; 0: no limit
+  bool accept_deletion = false;           // also of records that Kafka would delete at once
   bool failover = false;                  // the new slot is synchronized to standbys
   bool upgraded = false;                  // the server is what pg_upgrade made of the recorded one
 };
@@ -115,8 +117,11 @@ struct RecoverPlan {
   RecoveryScope scope;
   RecoveredRows rows;
   ComparedRecords compared;
-  std::string id;  // see PlanId()
+  std::vector<DeletedAtOnce> deleted;  // of the records to publish
+  absl::Status retention;              // why it is not known which are
+  std::string id;                      // see PlanId()
 
+  bool publishes_for_deletion() const { return !deleted.empty() && !options.accept_deletion; }
   bool exceeds_limit() const { return options.max_rows > 0 && rows.rows > options.max_rows; }
 };
 

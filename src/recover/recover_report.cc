@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -88,6 +89,19 @@ std::vector<std::string> Warnings(const Config& config, const RecoverPlan& plan)
   }
   for (const std::string& doubt : compared.doubts) {
     warnings.push_back(fmt::format("Records do not count as published: {}.", doubt));
+  }
+  for (const DeletedAtOnce& deleted : plan.deleted) {
+    warnings.push_back(fmt::format(
+        "{}. Kafka deletes them soon after they are published. Raise the topic's retention.ms "
+        "until "
+        "consumers have read them, or set route.timestamp = \"now\".{}",
+        Describe(deleted),
+        plan.publishes_for_deletion() ? " Without --accept-deletion the plan cannot be applied."
+                                      : ""));
+  }
+  if (!plan.retention.ok()) {
+    warnings.push_back(fmt::format("It is not known whether Kafka keeps the records: {}",
+                                   MessageOf(plan.retention)));
   }
   if (compared.over_limit > 0) {
     warnings.push_back(
@@ -206,6 +220,10 @@ std::string PlanJson(const Config& config, const std::optional<RecoverPlan>& pla
   out.Add("compared", plan->compared.records);
   out.Add("over_limit", plan->compared.over_limit);
   out.Add("overtaken", plan->compared.overtaken);
+  out.Add("deleted_at_once",
+          std::accumulate(
+              plan->deleted.begin(), plan->deleted.end(), uint64_t{0},
+              [](uint64_t sum, const DeletedAtOnce& deleted) { return sum + deleted.records; }));
   out.Add("deleted_rows", plan->evidence.deleted_rows);
   out.Add("failover", plan->scope.failover);
   out.Raw("warnings", JsonArray(Warnings(config, *plan), JsonOfText));

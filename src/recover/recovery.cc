@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
 #include "base/check.h"
 #include "postgres/recovery_slot.h"
 #include "walrelay/error.h"
@@ -20,13 +23,23 @@ absl::StatusOr<std::optional<RecoverPlan>> Recovery::Plan() {
       .evidence = std::move(evidence), .options = options_, .scope = *std::move(scope)};
   published_.emplace(options_.compare ? &parts_.tails : nullptr, plan.scope.compare_since);
   MissingRecords missing(*published_);
+  RecordAges ages;
   WR_ASSIGN_OR_RETURN(plan.rows, parts_.rows.Count(plan.scope.rows, [&](const Record& record) {
-    return missing.IsMissing(record);
+    auto is_missing = missing.IsMissing(record);
+    if (is_missing.ok() && *is_missing) {
+      ages.Note(record.topic, record.timestamp);
+    }
+    return is_missing;
   }));
   plan.compared = {.records = published_->records_read(),
                    .over_limit = published_->over_limit(),
                    .overtaken = missing.overtaken(),
                    .doubts = published_->doubts()};
+  if (parts_.deleted_at_once) {
+    auto deleted = parts_.deleted_at_once(ages);
+    plan.retention = deleted.status();
+    plan.deleted = std::move(deleted).value_or(std::vector<DeletedAtOnce>());
+  }
   plan.id = PlanId(parts_.config, plan);
   parts_.tails.Release();  // a consumer takes memory that the producer needs next
   return plan;

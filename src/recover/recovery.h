@@ -25,9 +25,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kafka/topic_retention.h"
 #include "recover/missing_records.h"
 #include "recover/published_records.h"
 #include "recover/recover_plan.h"
@@ -94,6 +96,8 @@ class Recovery {
     RecoveryRows& rows;
     RecoveryProgress& progress;
     TopicTails& tails;
+    // ReadDeletedAtOnce(). Empty: not compared.
+    std::function<absl::StatusOr<std::vector<DeletedAtOnce>>(const RecordAges&)> deleted_at_once;
   };
 
   Recovery(const Parts& parts, RecoverOptions options)

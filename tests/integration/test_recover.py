@@ -26,6 +26,23 @@ ROWS = int(os.environ.get("WALRELAY_RECOVER_ROWS", "20000"))
 
 
 class LostSlotTest(RecoverCase):
+    def test_records_that_kafka_would_delete_at_once_are_not_published_unnoticed(self) -> None:
+        self.kafka.create_topic(self.topic, config={"retention.ms": 7 * 86_400_000})
+        self.sql("ALTER TABLE outbox ADD at timestamptz NOT NULL DEFAULT now()")
+        relay = self.start_with_proof(1, options={"route.timestamp": "column:at"})
+        self.assertEqual(relay.stop(), 0)
+        self.drop_slot()
+        self.outbox.insert(2, more={"at": "2020-01-01"})
+        self.outbox.insert(3)
+        plan = self.plan()
+        self.assertEqual((plan["to_publish"], plan["deleted_at_once"]), (2, 1))
+        self.assertIn(f"1 of 2 records for topic {self.topic}: older than the 7 days", " ".join(plan["warnings"]))
+        self.recover(code=CHANGED)
+        self.assertEqual(self.ids(), [1])
+        self.assertEqual(self.database.slot(self.slot, "slot_name"), None)
+        self.walrelay("recover", "--accept-deletion", "--apply", plan["plan"])
+        self.assertEqual(self.ids(), [1, 2, 3])
+
     def test_dropped_slot(self) -> None:
         relay = self.start_streaming()
         self.outbox.insert(1, 2)

@@ -75,6 +75,23 @@ class RepublishTest(RepublishCase):
         self.republish("--all", "--id", "1", code=64)
         self.assertEqual(self.kafka.consume(self.topic), [])
 
+    def test_records_that_kafka_would_delete_at_once_are_refused(self) -> None:
+        self.kafka.create_topic(self.topic, config={"retention.ms": 7 * 86_400_000})
+        self.sql("ALTER TABLE outbox ADD at timestamptz")
+        now = datetime.now(timezone.utc)
+        for id, days in ((1, 9), (2, 8), (3, 0)):
+            self.outbox.insert(id, more={"at": now - timedelta(days=days)})
+        settings = {"route.timestamp": "column:at"}
+        self.republish("--all", code=78, settings=settings)
+        self.assertIn("WR-4038", self.errors)
+        self.assertIn(f"2 of 3 records for topic {self.topic}: older than the 7 days", self.errors)
+        self.assertEqual(self.kafka.consume(self.topic), [])
+        self.republish("--id", "3", settings=settings)
+        output = self.republish("--id", "1", "--id", "2", "--accept-deletion", settings=settings)
+        self.assertEqual(output, "republished: 2 published\n")
+        self.assertIn("warning: Kafka deletes records soon after they are published", self.errors)
+        self.republish("--all", settings={"route.timestamp": "now"})
+
     def test_rows_are_selected_by_id(self) -> None:
         self.outbox.insert(1, 2, 3, 20)
         self.republish("--id", "2", "--id", "20", "--id", "9", "--id", "02", "--id", "' OR true --")

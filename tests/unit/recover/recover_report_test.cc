@@ -45,9 +45,11 @@ TEST_F(RecoverReportTest, WarnsOfWhatIsNotRecovered) {
   plan_.compared = {.over_limit = 2, .overtaken = 3, .doubts = {"topic t: too few replicas"}};
   plan_.scope.compares_too_little = true;
   plan_.options.max_rows = 17;
+  plan_.deleted = {{"orders", std::chrono::hours(24), 5, 9}};
   for (const char* part :
        {"were reset: 1.", "Logical messages", "2 records of the topics", "3 records in Kafka",
-        "too few replicas", "--compare-since", "--max-rows 17"}) {
+        "too few replicas", "5 of 9 records for topic orders", "--accept-deletion",
+        "--compare-since", "--max-rows 17"}) {
     EXPECT_THAT(Text(), HasSubstr(part));
   }
 }
