@@ -21,6 +21,7 @@
 #include "postgres/pg_replication_source.h"
 #include "postgres/pg_snapshot_source.h"
 #include "postgres/prune_thread.h"
+#include "postgres/slot_copy_watch.h"
 #include "postgres/slot_sampler.h"
 #include "relay/event_loop.h"
 #include "walrelay/version.h"
@@ -213,6 +214,9 @@ class PipelineThread final : public RunningPipeline {
     {
       const auto control = StartControl(config_, *board_, loop_);
       const SlotSampler sampler(config_, clock_, *metrics_, MakeCallbacks(*board_, loop_, clock_));
+      const SlotCopyWatch copies(config_, *metrics_, [this](std::vector<SlotCopy> read) {
+        board_->SetSlotCopies(std::move(read));
+      });
       const PruneThread pruning(config_, clock_, *metrics_, MakePruneCallbacks(*board_));
       result_ = loop_.Run();
     }

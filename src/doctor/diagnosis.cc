@@ -11,7 +11,6 @@
 #include "doctor/server_checks.h"
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
-#include "doctor/standby_checks.h"
 #include "doctor/table_checks.h"
 #include "doctor/tls_checks.h"
 #include "doctor/transaction_checks.h"
@@ -61,7 +60,6 @@ std::optional<SourceInfo> DiagnosePostgres(const Config& config, Depth depth, Fi
     status.Update(CheckMessageWriters(*sql, config, out));
     status.Update(CheckLatency(*sql, config, out));
     status.Update(CheckSlot(*sql, config, out));
-    status.Update(CheckStandbys(*sql, config, out));
   }
   if (!status.ok()) {
     out.Problem("postgres.query", status);

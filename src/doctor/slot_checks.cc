@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "postgres/publication_state.h"
 #include "postgres/quote.h"
+#include "postgres/slot_copies.h"
 #include "postgres/slot_query.h"
 #include "slot/slot_risk_classifier.h"
 #include "walrelay/error.h"
@@ -185,6 +186,33 @@ absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source,
   return absl::OkStatus();
 }
 
+// Of a failover slot: whether each standby of the DSN has a copy that survives its promotion.
+absl::Status CheckCopies(const SourceConfig& source, Findings& out) {
+  WR_ASSIGN_OR_RETURN(const std::vector<SlotCopy> copies, ReadSlotCopies(source, -1));
+  for (const SlotCopy& copy : copies) {
+    if (!copy.unreachable.ok()) {
+      out.Warn("slot.failover",
+               fmt::format("host {} of source.dsn cannot be checked: {}", copy.host,
+                           MessageOf(copy.unreachable)),
+               "Start it, or remove it from source.dsn: after a failover to it, walrelay cannot "
+               "continue.");
+    }
+    for (const SlotCopyProblem& problem : copy.problems) {
+      out.Warn("slot.failover",
+               fmt::format("standby {}: {}: events that are not published by then would be missing "
+                           "after a failover to it",
+                           copy.host, problem.text),
+               fmt::format("On that server: {}", problem.remedy));
+    }
+    if (copy.survives()) {
+      out.Good("slot.failover",
+               fmt::format("standby {} has a synchronized copy of slot {}, confirmed up to {}",
+                           copy.host, source.slot, copy.confirmed.ToString()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // On such a slot Postgres sends prepared transactions in messages that walrelay does not request,
 // whatever options the client sends. A copy of the slot has two_phase off.
 // Source: src/backend/replication/logical/logical.c, CreateDecodingContext; slotfuncs.c,
@@ -254,6 +282,9 @@ absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings&
   CheckSpill(sample, source, out);
   WR_RETURN_IF_ERROR(CheckTwoPhase(connection, source, out));
   WR_RETURN_IF_ERROR(CheckAwaitedStandbys(connection, sample, timeout, out));
+  if (sample.row.failover) {
+    WR_RETURN_IF_ERROR(CheckCopies(source, out));
+  }
   return CheckFailover(connection, source, out);
 }
 

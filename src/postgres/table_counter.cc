@@ -93,6 +93,7 @@ void TableCounter::SetGauges(const TableReading& table) {
   SetOrRemove(metrics_.table_unpublished_rows, name, RowsOf(table.unpublished));
   SetOrRemove(metrics_.table_oldest_unpublished_age, name, OldestOf(table));
   SetOrRemove(metrics_.table_unproven_rows, name, RowsOf(table.unproven));
+  SetOrRemove(metrics_.table_unsent_rows, name, RowsOf(table.unsent));
   SetOrRemove(metrics_.table_size_bytes, name, static_cast<double>(table.size.total_bytes));
   const auto wasted = WastedBytes(table);
   SetOrRemove(metrics_.table_wasted_bytes, name,
@@ -106,10 +107,11 @@ void TableCounter::Clear() {
   if (!std::exchange(shows_, false)) {
     return;
   }
-  for (TableGauge* gauge : {&metrics_.table_rows, &metrics_.table_unpublished_rows,
-                            &metrics_.table_oldest_unpublished_age, &metrics_.table_unproven_rows,
-                            &metrics_.table_size_bytes, &metrics_.table_wasted_bytes,
-                            &metrics_.table_dead_rows, &metrics_.table_counted_timestamp}) {
+  for (TableGauge* gauge :
+       {&metrics_.table_rows, &metrics_.table_unpublished_rows,
+        &metrics_.table_oldest_unpublished_age, &metrics_.table_unproven_rows,
+        &metrics_.table_unsent_rows, &metrics_.table_size_bytes, &metrics_.table_wasted_bytes,
+        &metrics_.table_dead_rows, &metrics_.table_counted_timestamp}) {
     gauge->Clear();
   }
   callbacks_.counted({});

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
@@ -140,6 +141,24 @@ std::vector<std::string> SlotWords(const SlotSample& slot) {
     words.push_back(SpillWords(*slot.spill));
   }
   return words;
+}
+
+std::string SlotCopyWords(const SlotCopy& copy) {
+  if (!copy.unreachable.ok()) {
+    return fmt::format("Standby {} cannot be asked for its copy of the slot: {}.", copy.host,
+                       MessageOf(copy.unreachable));
+  }
+  if (copy.survives()) {
+    return fmt::format("Standby {} has a copy of the slot, confirmed up to {}.", copy.host,
+                       copy.confirmed.ToString());
+  }
+  std::string problems;
+  for (const SlotCopyProblem& problem : copy.problems) {
+    problems += (problems.empty() ? "" : "; ") + problem.text;
+  }
+  return fmt::format(
+      "After a failover to standby {}, events that are not published by then would be missing: {}.",
+      copy.host, problems);
 }
 
 }  // namespace walrelay

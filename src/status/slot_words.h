@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "walrelay/slot_copy.h"
 #include "walrelay/slot_sample.h"
 
 namespace walrelay {
@@ -19,5 +20,8 @@ std::string LagAgeWords(const SlotSample& slot);
 
 // Of an invalidated slot: what was lost, and the server's reason if it is known.
 std::string LossWords(const SlotSample& slot);
+
+// Whether the events would survive a failover to a standby, and what is wrong otherwise.
+std::string SlotCopyWords(const SlotCopy& copy);
 
 }  // namespace walrelay

@@ -22,6 +22,7 @@
 #include "walrelay/lsn.h"
 #include "walrelay/prune_status.h"
 #include "walrelay/published_proof.h"
+#include "walrelay/slot_copy.h"
 #include "walrelay/slot_sample.h"
 #include "walrelay/table_reading.h"
 
@@ -166,6 +167,7 @@ struct StatusSnapshot {
   SamplerStatus sampler;
   absl::Status source_problem;
   std::optional<SlotSample> slot;
+  std::vector<SlotCopy> copies;        // of the standbys of source.dsn; empty: not read, or none
   std::vector<TableReading> tables;    // as counted last; empty: not yet, or by another instance
   std::optional<PruneStatus> pruning;  // absent: off, before the first pass, or by another instance
   std::vector<PastError> errors;       // latest first
@@ -212,6 +214,11 @@ class StatusBoard {
     const std::lock_guard lock(mutex_);
     shown_.slot = sample;
     shown_.sampler.slot = now;
+  }
+  // What the standbys of source.dsn have of the slot.
+  void SetSlotCopies(std::vector<SlotCopy> copies) {
+    const std::lock_guard lock(mutex_);
+    shown_.copies = std::move(copies);
   }
   // The last count of the outbox tables.
   void SetTables(std::vector<TableReading> tables) {

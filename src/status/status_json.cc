@@ -211,6 +211,25 @@ std::string TableJson(const TableReading& table) {
   return std::move(out).Finish();
 }
 
+std::string CopyJson(const SlotCopy& copy) {
+  JsonObject out;
+  out.AddText("host", copy.host);
+  out.Add("survives_failover", copy.survives());
+  if (copy.confirmed.valid()) {
+    out.Add("confirmed_lsn", copy.confirmed.ToString());
+  }
+  if (!copy.unreachable.ok()) {
+    out.Raw("unreachable", std::move(ErrorJson(copy.unreachable)).Finish());
+  }
+  out.Raw("problems", JsonArray(copy.problems, [](const SlotCopyProblem& problem) {
+            JsonObject each;
+            each.AddText("text", problem.text);
+            each.AddText("remedy", problem.remedy);
+            return std::move(each).Finish();
+          }));
+  return std::move(out).Finish();
+}
+
 std::string ProblemJson(const Problem& problem) {
   JsonObject out = ErrorJson(problem.error);
   out.AddText("detail", problem.detail);
@@ -290,6 +309,9 @@ std::string StatusJson(const StatusReport& report) {
   }
   if (snapshot.slot) {
     out.Raw("slot", SlotJson(*snapshot.slot));
+  }
+  if (!snapshot.copies.empty()) {
+    out.Raw("standbys", JsonArray(snapshot.copies, CopyJson));
   }
   out.Raw("tables", JsonArray(snapshot.tables, TableJson));
   if (snapshot.pruning) {

@@ -182,6 +182,17 @@ std::string SlotSection(const SlotSample& slot) {
   return out + (slot.exists ? SlotFacts(slot) : "") + "</section>\n";
 }
 
+std::string CopySection(const std::vector<SlotCopy>& copies) {
+  if (copies.empty()) {
+    return "";
+  }
+  std::string out = "<h2>Failover</h2>\n<section class=\"card\">";
+  for (const SlotCopy& copy : copies) {
+    out += fmt::format("<p>{}</p>", Html(SlotCopyWords(copy)));
+  }
+  return out + "</section>\n";
+}
+
 std::string TableSection(const std::vector<TableReading>& tables) {
   if (tables.empty()) {
     return "";
@@ -315,6 +326,7 @@ std::string StatusPage(const StatusReport& report) {
   if (report.snapshot.slot) {
     out += SlotSection(*report.snapshot.slot);
   }
+  out += CopySection(report.snapshot.copies);
   out += TableSection(report.snapshot.tables);
   out += PruningSection(report.snapshot.pruning, report.now);
   out += Charts(report) + PastSection(report) + Footer(report.identity.name);

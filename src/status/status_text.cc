@@ -83,6 +83,16 @@ void SlotLines(const SlotSample& slot, std::string& out) {
   }
 }
 
+void CopyLines(const std::vector<SlotCopy>& copies, std::string& out) {
+  std::string_view label = "standbys";
+  for (const SlotCopy& copy : copies) {
+    Line(out, std::exchange(label, ""), SlotCopyWords(copy));
+    for (const SlotCopyProblem& problem : copy.problems) {
+      Line(out, "what to do", problem.remedy);
+    }
+  }
+}
+
 void TableLines(const std::vector<TableReading>& tables, std::string& out) {
   std::string_view label = "tables";
   for (const TableReading& table : tables) {
@@ -108,6 +118,7 @@ std::string StatusText(const StatusReport& report) {
   if (report.snapshot.slot) {
     SlotLines(*report.snapshot.slot, out);
   }
+  CopyLines(report.snapshot.copies, out);
   TableLines(report.snapshot.tables, out);
   if (report.snapshot.pruning) {
     Line(out, "pruning", PruningWords(*report.snapshot.pruning, report.now));

@@ -1,17 +1,19 @@
 #!/usr/bin/python3
 """Several hosts in source.dsn: the relay connects to the primary among them."""
 
+import json
 import shutil
 import socket
 import subprocess
 from typing import Any
 
+import psycopg2
 from walrelay_dev.postgres import Postgres
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import IntegrationTest, main
 
 
-class HostsTest(IntegrationTest):
+class HostsCase(IntegrationTest):
     postgres_options: dict[str, Any] = {}
 
     def setUp(self) -> None:
@@ -32,8 +34,8 @@ class HostsTest(IntegrationTest):
     def primary(self) -> tuple[str, int]:
         return str(self.postgres.directory), self.postgres.port
 
-    def start_standby(self) -> tuple[str, int]:
-        """A hot standby without an upstream server."""
+    def start_standby(self, upstream: dict[str, str] | None = None) -> tuple[str, int]:
+        """A hot standby; without settings that name an upstream server, it has none."""
         folder = test_folder() / f"{self.name}-standby"
         self.postgres.stop()
         subprocess.run(["cp", "-a", self.postgres.directory, folder], check=True)
@@ -42,12 +44,15 @@ class HostsTest(IntegrationTest):
         signal.touch()
         shutil.chown(signal, folder.owner(), folder.group())
         standby = Postgres(self.postgres.major, directory=folder, settings={**self.postgres.settings,
-                                                           "restore_command": "false"})
+                                                           **(upstream or {"restore_command": "false"})})
         self.addCleanup(standby.remove)
         standby.start()
+        self.standby = standby
         self.assertEqual(standby.psql("SELECT pg_is_in_recovery()"), "t")
         return str(folder), standby.port
 
+
+class HostsTest(HostsCase):
     def silent_host(self) -> tuple[str, int]:
         """A host that accepts connections and sends nothing."""
         folder = test_folder() / f"{self.name}-silent"
@@ -101,6 +106,61 @@ class HostsTest(IntegrationTest):
         relay = self.new_relay({"source.connect_timeout": "60s"}).start()
         relay.wait_for_log("listening")
         self.assertEqual(relay.stop(20), 0)
+
+
+class FailoverCopyTest(HostsCase):
+    """The standbys of the DSN are asked, while the primary runs, whether the slot would survive a failover."""
+
+    postgres_options = {"major": 17}
+
+    def publish(self, *tables: str) -> None:
+        self.sql("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
+        self.sql("SELECT pg_create_logical_replication_slot(%s, 'pgoutput', failover => true)", self.slot)
+        self.sql("SELECT pg_create_physical_replication_slot(%s, true)", f"{self.name}_standby")
+        self.addCleanup(self.drop_standby_slot)
+
+    def drop_standby_slot(self) -> None:
+        if not self.postgres.running():
+            self.postgres.start()
+        self.postgres.psql(f"SELECT pg_drop_replication_slot('{self.name}_standby')")
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"metrics.slot_poll_interval": "500ms"}
+
+    def start_standby(self) -> tuple[str, int]:
+        host, port = self.primary
+        return super().start_standby({
+            "primary_conninfo": f"host={host} port={port} user=postgres dbname={self.name}",
+            "primary_slot_name": f"{self.name}_standby", "hot_standby_feedback": "on"})
+
+    def test_unsynchronized_slot_is_named_before_the_failover_and_a_synchronized_one_survives_it(self) -> None:
+        self.use(self.start_standby(), self.primary)
+        host = self.hosts[0]
+        relay = self.start_relay()
+        relay.wait_until(lambda: relay.metric("walrelay_slot_copy_ready", host=host) == 0, 60, "the first reading")
+        status = relay.get("/status.txt")[1]
+        self.assertIn("sync_replication_slots is off", status)
+        self.assertIn("the standby's own", status)  # the files of the standby are those of the primary
+        self.assertIn("would be missing", status)
+        self.assertEqual(relay.wait_for_log("slot_copy")["host"], host)
+        self.standby.psql(f"SELECT pg_drop_replication_slot('{self.slot}')")
+        self.standby.psql("ALTER SYSTEM SET sync_replication_slots = on")
+        self.standby.psql("SELECT pg_reload_conf()")
+        self.outbox.insert(1)
+        self.settle()
+        relay.wait_until(lambda: relay.metric("walrelay_slot_copy_ready", host=host) == 1, 90, "a synchronized copy")
+        self.assertIn("has a copy of the slot", relay.get("/status.txt")[1])
+        self.assertTrue(json.loads(relay.get("/status.json")[1])["standbys"][0]["survives_failover"])
+        self.postgres.stop()
+        self.standby.psql("SELECT pg_promote()")
+        connection = psycopg2.connect(self.standby.dsn(self.name))
+        self.addCleanup(connection.close)
+        connection.autocommit = True
+        connection.cursor().execute("INSERT INTO outbox (id, aggregate_type, aggregate_id, event_type, payload) "
+                                    "VALUES (2, %s, 'k', 'made', '{}')", [self.name])
+        relay.wait_until(lambda: self.ids() == [1, 2], 60, "the event of the promoted standby")
+        self.assertEqual(relay.logs("gap"), [])
+        relay.wait_until(lambda: relay.metric("walrelay_slot_copy_ready", host=host) is None, 60, "no copy")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,8 @@ class LeavesTest:
         self.wait_for_rows(relay)
         self.sql("ALTER TABLE b SET UNLOGGED")
         self.insert(3, "b")
+        relay.wait_until(lambda: relay.metric("walrelay_table_unsent_rows", table="public.outbox") == 1, 60,
+                         "the row that is not in the stream")
         self.accept_gap(relay, "WR-2110", "public.b is unlogged", "ALTER TABLE b SET LOGGED")
         self.touch(relay)
         self.insert(4, "a")

@@ -14,7 +14,7 @@ from walrelay_dev.paths import REPOSITORY
 # files that are named.
 _PRINTING = ("src/admin", "src/cli", "src/doctor", "src/recover", "src/republish", "src/status", "src/relay", "src/slot",
              "src/stream", "src/kafka", "src/postgres/setup_plan.cc", "src/postgres/slot_error.cc",
-             "src/postgres/pg_error.cc", "src/base/error_reference.cc")
+             "src/postgres/pg_error.cc", "src/postgres/slot_copies.cc", "src/base/error_reference.cc")
 _CATALOGUES = ("include/walrelay/error_codes.def", "src/doctor/checks.def")
 
 _LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*(?://[^\n]*\n\s*)?"(?:[^"\\\n]|\\.)*")*')

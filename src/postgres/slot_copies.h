@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "doctor/findings.h"
-#include "postgres/connection.h"
+#include "absl/status/statusor.h"
 #include "walrelay/config.h"
+#include "walrelay/slot_copy.h"
 #include "walrelay/slot_info.h"
 
 namespace walrelay {
@@ -22,19 +21,16 @@ struct StandbyFacts {
   std::optional<SlotInfo> slot;               // of the relay's name
 };
 
-struct StandbyProblem {
-  std::string text;
-  std::string remedy;  // a statement to run on the standby
-};
-
 // Why the relay would not find a usable slot on the standby after its promotion. Pure.
 //
 // Source: Postgres documentation, "Logical Decoding Concepts", Replication Slot Synchronization;
 // src/backend/replication/logical/slotsync.c.
-std::vector<StandbyProblem> ProblemsOf(const StandbyFacts& standby, const std::string& slot);
+std::vector<SlotCopyProblem> ProblemsOf(const StandbyFacts& standby, const std::string& slot);
 
-// Connects to each host of the DSN but the one of `connection`, and checks those that are standbys.
-// Nothing for a slot without failover, and for a DSN with one host.
-absl::Status CheckStandbys(PgConnection& connection, const Config& config, Findings& out);
+// Connects to each host of the DSN. The result has those that are standbys of version 17 or later,
+// and those that cannot be asked; it is empty for a DSN with one host. Blocks for at most five
+// seconds per host; a byte on `interrupt_fd` ends it (-1: none). Errors: those of the DSN, and
+// kCancelled.
+absl::StatusOr<std::vector<SlotCopy>> ReadSlotCopies(const SourceConfig& source, int interrupt_fd);
 
 }  // namespace walrelay

@@ -1,4 +1,4 @@
-#include "doctor/standby_checks.h"
+#include "postgres/slot_copies.h"
 
 #include <gmock/gmock.h>
 
@@ -18,21 +18,21 @@ StandbyFacts Healthy() {
 
 std::string Problems(const StandbyFacts& standby) {
   std::string text;
-  for (const StandbyProblem& problem : ProblemsOf(standby, "orders")) {
+  for (const SlotCopyProblem& problem : ProblemsOf(standby, "orders")) {
     EXPECT_FALSE(problem.remedy.empty());
     text += problem.text + "\n";
   }
   return text;
 }
 
-TEST(StandbyChecksTest, SynchronizedCopySurvivesAFailover) {
+TEST(SlotCopiesTest, SynchronizedCopySurvivesAFailover) {
   EXPECT_THAT(Problems(Healthy()), IsEmpty());
   StandbyFacts hidden = Healthy();
   hidden.conninfo_has_database.reset();
   EXPECT_THAT(Problems(hidden), IsEmpty());
 }
 
-TEST(StandbyChecksTest, EachSettingThatSynchronizationNeedsIsNamed) {
+TEST(SlotCopiesTest, EachSettingThatSynchronizationNeedsIsNamed) {
   const std::string text = Problems(StandbyFacts{.conninfo_has_database = false});
   for (const char* word : {"sync_replication_slots is off", "hot_standby_feedback is off",
                            "primary_slot_name is empty", "primary_conninfo has no dbname",
@@ -41,7 +41,7 @@ TEST(StandbyChecksTest, EachSettingThatSynchronizationNeedsIsNamed) {
   }
 }
 
-TEST(StandbyChecksTest, OwnSlotOfADemotedServerBlocksTheCopy) {
+TEST(SlotCopiesTest, OwnSlotOfADemotedServerBlocksTheCopy) {
   StandbyFacts demoted = Healthy();
   demoted.slot->synced = false;
   ASSERT_EQ(ProblemsOf(demoted, "orders").size(), 1u);
@@ -49,7 +49,7 @@ TEST(StandbyChecksTest, OwnSlotOfADemotedServerBlocksTheCopy) {
   EXPECT_EQ(ProblemsOf(demoted, "orders")[0].remedy, "SELECT pg_drop_replication_slot('orders');");
 }
 
-TEST(StandbyChecksTest, TemporaryOrInvalidatedCopyDoesNotSurvive) {
+TEST(SlotCopiesTest, TemporaryOrInvalidatedCopyDoesNotSurvive) {
   StandbyFacts standby = Healthy();
   standby.slot->temporary = true;
   EXPECT_THAT(Problems(standby), HasSubstr("temporary"));

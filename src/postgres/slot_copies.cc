@@ -1,12 +1,15 @@
-#include "doctor/standby_checks.h"
+#include "postgres/slot_copies.h"
 
 #include <fmt/format.h>
+
+#include <utility>
 
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/quote.h"
 #include "postgres/session.h"
+#include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
@@ -25,8 +28,12 @@ SELECT pg_catalog.pg_is_in_recovery() AS standby,
        (SELECT g.setting FROM pg_catalog.pg_settings g
         WHERE g.name OPERATOR(pg_catalog.=) 'primary_conninfo') AS conninfo)";
 
+// nullopt: a primary, or a server that does not synchronize slots.
 absl::StatusOr<std::optional<StandbyFacts>> ReadStandby(PgConnection& standby,
                                                         const std::string& slot) {
+  if (standby.server_version_num() < kFailoverVersion) {
+    return std::nullopt;
+  }
   WR_ASSIGN_OR_RETURN(const PgResult row,
                       standby.Query(std::string(kStandbyQuery), kStandbyTimeout));
   if (!row.Bool(0, "standby")) {
@@ -54,8 +61,8 @@ std::string HostOf(const ConnectionParameters& parameters) {
 
 }  // namespace
 
-std::vector<StandbyProblem> ProblemsOf(const StandbyFacts& standby, const std::string& slot) {
-  std::vector<StandbyProblem> problems;
+std::vector<SlotCopyProblem> ProblemsOf(const StandbyFacts& standby, const std::string& slot) {
+  std::vector<SlotCopyProblem> problems;
   const auto set = [](std::string_view setting) {
     return fmt::format("ALTER SYSTEM SET {}; SELECT pg_reload_conf();", setting);
   };
@@ -97,50 +104,30 @@ std::vector<StandbyProblem> ProblemsOf(const StandbyFacts& standby, const std::s
   return problems;
 }
 
-absl::Status CheckStandbys(PgConnection& connection, const Config& config, Findings& out) {
-  const SourceConfig& source = config.source;
-  if (connection.server_version_num() < kFailoverVersion) {
-    return absl::OkStatus();
-  }
-  WR_ASSIGN_OR_RETURN(const auto own,
-                      ReadSlotInfo(connection, source.slot, source.connect_timeout));
-  if (!own || !own->failover) {
-    return absl::OkStatus();
-  }
+absl::StatusOr<std::vector<SlotCopy>> ReadSlotCopies(const SourceConfig& source, int interrupt_fd) {
+  std::vector<SlotCopy> copies;
   WR_ASSIGN_OR_RETURN(const ConnectionParameters parameters,
                       MakeConnectionParameters(source, ConnectionPurpose::kSql));
   const std::vector<ConnectionParameters> hosts = EachHost(parameters);
   for (size_t i = 0; hosts.size() > 1 && i < hosts.size(); ++i) {
-    const std::string name = HostOf(hosts[i]);
-    auto standby = OpenSession(source, {.timeout = kStandbyTimeout, .host = i});
-    if (!standby.ok()) {
-      out.Warn("slot.failover",
-               fmt::format("host {} of source.dsn cannot be checked: {}", name,
-                           MessageOf(standby.status())),
-               "Start it, or remove it from source.dsn: after a failover to it, walrelay cannot "
-               "continue.");
+    SlotCopy copy{.host = HostOf(hosts[i])};
+    auto standby =
+        OpenSession(source, {.timeout = kStandbyTimeout, .interrupt_fd = interrupt_fd, .host = i});
+    auto facts = standby.ok() ? ReadStandby(standby->connection, source.slot) : standby.status();
+    if (absl::IsCancelled(facts.status())) {
+      return facts.status();
+    }
+    if (!facts.ok()) {
+      copy.unreachable = facts.status();
+    } else if (facts->has_value()) {
+      copy.problems = ProblemsOf(**facts, source.slot);
+      copy.confirmed = (*facts)->slot ? (*facts)->slot->confirmed_flush_lsn : Lsn();
+    } else {
       continue;
     }
-    WR_ASSIGN_OR_RETURN(const auto facts, ReadStandby(standby->connection, source.slot));
-    if (!facts) {
-      continue;  // the primary
-    }
-    const std::vector<StandbyProblem> problems = ProblemsOf(*facts, source.slot);
-    for (const StandbyProblem& problem : problems) {
-      out.Warn("slot.failover",
-               fmt::format(
-                   "standby {}: {}: events that are not published by then would be missing after a "
-                   "failover to it",
-                   name, problem.text),
-               fmt::format("On that server: {}", problem.remedy));
-    }
-    if (problems.empty()) {
-      out.Good("slot.failover",
-               fmt::format("standby {} has a synchronized copy of slot {}, confirmed up to {}",
-                           name, source.slot, facts->slot->confirmed_flush_lsn.ToString()));
-    }
+    copies.push_back(std::move(copy));
   }
-  return absl::OkStatus();
+  return copies;
 }
 
 }  // namespace walrelay

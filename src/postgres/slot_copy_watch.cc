@@ -1,0 +1,99 @@
+#include "postgres/slot_copy_watch.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "base/log.h"
+#include "postgres/connection_parameters.h"
+#include "postgres/slot_copies.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// Each reading is a login on every host.
+constexpr int kIntervals = 6;  // of metrics.slot_poll_interval: 30 s by default
+
+bool HasSeveralHosts(const SourceConfig& source) {
+  const auto parameters = MakeConnectionParameters(source, ConnectionPurpose::kSql);
+  return parameters.ok() && EachHost(*parameters).size() > 1;
+}
+
+void LogCopy(const SlotCopy& copy) {
+  if (copy.survives()) {
+    LogInfo("slot_copy", "the slot would survive a failover to this standby",
+            {{"host", copy.host}, {"confirmed", copy.confirmed}});
+  } else if (!copy.unreachable.ok()) {
+    LogStatus(LogLevel::kWarning, "slot_copy", copy.unreachable, {{"host", copy.host}});
+  } else {
+    LogWarning("slot_copy", "the slot would not survive a failover to this standby",
+               {{"host", copy.host},
+                {"problem", copy.problems.front().text},
+                {"remedy", copy.problems.front().remedy}});
+  }
+}
+
+}  // namespace
+
+SlotCopyWatch::SlotCopyWatch(const Config& config, Metrics& metrics, Reported reported)
+    : config_(config),
+      metrics_(metrics),
+      reported_(std::move(reported)),
+      stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (HasSeveralHosts(config_.source)) {
+    thread_ = std::thread(InLogScope([this] { Run(); }));
+  }
+}
+
+SlotCopyWatch::~SlotCopyWatch() {
+  eventfd_write(stop_.get(), 1);
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+// An error of the DSN, or of its password command, is the sampler's to report.
+void SlotCopyWatch::Run() {
+  do {
+    auto copies = ReadSlotCopies(config_.source, stop_.get());
+    if (absl::IsCancelled(copies.status())) {
+      return;
+    }
+    if (copies.ok()) {
+      Report(*std::move(copies));
+    }
+  } while (Rest());
+}
+
+// One line for each change. The copy's position changes all the time.
+void SlotCopyWatch::Report(std::vector<SlotCopy> copies) {
+  std::map<std::string, SlotCopy> now;
+  for (const SlotCopy& copy : copies) {
+    metrics_.slot_copy_ready[copy.host].Set(copy.survives() ? 1 : 0);
+    const auto before = told_.find(copy.host);
+    if (before == told_.end() || before->second.problems != copy.problems ||
+        before->second.unreachable != copy.unreachable) {
+      LogCopy(copy);
+    }
+    now.insert_or_assign(copy.host, copy);
+  }
+  for (const auto& [host, copy] : told_) {
+    if (!now.contains(host)) {
+      metrics_.slot_copy_ready.Remove(host);  // promoted
+    }
+  }
+  told_ = std::move(now);
+  reported_(std::move(copies));
+}
+
+bool SlotCopyWatch::Rest() const {
+  const auto time =
+      std::chrono::ceil<std::chrono::milliseconds>(kIntervals * config_.metrics.slot_poll_interval);
+  pollfd polled{stop_.get(), POLLIN, 0};
+  return ::poll(&polled, 1, static_cast<int>(time.count())) == 0;
+}
+
+}  // namespace walrelay

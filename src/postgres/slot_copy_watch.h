@@ -1,0 +1,46 @@
+// SlotCopyWatch: asks the standbys of source.dsn at intervals whether the slot would survive a
+// failover to them, on a thread and connections of its own.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "metrics/metrics.h"
+#include "walrelay/config.h"
+#include "walrelay/slot_copy.h"
+
+namespace walrelay {
+
+class SlotCopyWatch {
+ public:
+  // Called on the thread; must not block.
+  using Reported = std::function<void(std::vector<SlotCopy>)>;
+
+  // All arguments must outlive it. Starts the thread if the DSN has several hosts. A change is
+  // logged, and each reading reported.
+  SlotCopyWatch(const Config& config, Metrics& metrics, Reported reported);
+  // Interrupts a connection that is being made, and waits for the thread.
+  ~SlotCopyWatch();
+
+  SlotCopyWatch(const SlotCopyWatch&) = delete;
+  SlotCopyWatch& operator=(const SlotCopyWatch&) = delete;
+
+ private:
+  void Run();
+  void Report(std::vector<SlotCopy> copies);
+  // False: stop.
+  bool Rest() const;
+
+  const Config& config_;
+  Metrics& metrics_;
+  Reported reported_;
+  UniqueFd stop_;
+  std::map<std::string, SlotCopy> told_;  // by host, as logged last
+  std::thread thread_;                    // last: starts after all other members are initialized
+};
+
+}  // namespace walrelay
