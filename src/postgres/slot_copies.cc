@@ -16,7 +16,7 @@ namespace {
 
 // A host that does not answer must not delay the other checks.
 constexpr Micros kStandbyTimeout = std::chrono::seconds(5);
-constexpr int kFailoverVersion = 170000;
+constexpr int kSyncedSlotsVersion = 170000;
 
 // Settings that a role may not see are absent from pg_settings.
 constexpr std::string_view kStandbyQuery = R"(
@@ -31,7 +31,7 @@ SELECT pg_catalog.pg_is_in_recovery() AS standby,
 // nullopt: a primary, or a server that does not synchronize slots.
 absl::StatusOr<std::optional<StandbyFacts>> ReadStandby(PgConnection& standby,
                                                         const std::string& slot) {
-  if (standby.server_version_num() < kFailoverVersion) {
+  if (standby.server_version_num() < kSyncedSlotsVersion) {
     return std::nullopt;
   }
   WR_ASSIGN_OR_RETURN(const PgResult row,

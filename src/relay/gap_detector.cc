@@ -40,6 +40,7 @@ void GapDetector::Restore(const SourceMemory& memory) {
     publication_seen_at_ = memory.publication_seen_at;
   }
   dropping_ = memory.dropping;
+  hiding_ = memory.hiding;
   held_ = memory.held;
   generation_ = memory.generation;
   replaced_ = memory.replaced;
@@ -127,6 +128,7 @@ SourceMemory GapDetector::memory() const {
           .publication = publication_,
           .publication_seen_at = publication_seen_at_,
           .dropping = dropping_,
+          .hiding = hiding_,
           .held = held_,
           .generation = generation_,
           .replaced = replaced_,
@@ -148,6 +150,11 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
   // While another process reads the slot, it checks the publication; what changes meanwhile is not
   // this relay's gap.
   absl::Status status = FindGap(last_stream_, others_slot ? std::nullopt : publication_, info);
+  if (HasCode(status, ErrorCode::kPublicationChanged)) {
+    hiding_ = status;
+  } else if (status.ok() && !others_slot) {
+    status = hiding_;
+  }
   // The drop was ours, so the missing slot is not an unexplained loss (WR-2101) but the limit that
   // the operator set.
   if (!info.slot && !dropping_.ok()) {
@@ -207,6 +214,7 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   const bool another_system = last_stream_ && last_stream_->system_id != info.server.system_id;
   if (HasCode(held_->error, ErrorCode::kPublicationChanged) || another_system) {
     publication_.reset();
+    hiding_ = absl::OkStatus();
     RememberPublication(info);
     // The publication was not the cause. Rows hidden before the accepted position are covered by
     // the acceptance; later ones are compared as before.

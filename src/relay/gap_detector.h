@@ -36,6 +36,7 @@ struct SourceMemory {
   std::optional<PublicationState> publication;
   MonoTime publication_seen_at;
   absl::Status dropping;
+  absl::Status hiding;
   std::optional<Gap> held;
   uint64_t generation = 0;
   std::optional<Progress> replaced;
@@ -170,6 +171,9 @@ class GapDetector {
   MonoTime publication_seen_at_;                 // when that reading was complete
   PublicationIdentity disputed_;  // seen by another connection, not yet by the relay's own
   absl::Status dropping_;         // not OK: a drop of the slot was attempted
+  // Not OK: rows were hidden since that reading, which no operator has accepted. A leaf that is
+  // logged again leaves no trace, and another gap may be held first.
+  absl::Status hiding_;
   absl::Status foreign_;          // not OK: the record is of another pipeline
   std::string cluster_id_;        // of Kafka, where events were published; "": unknown
   absl::Status cluster_changed_;  // not OK: it is another one now

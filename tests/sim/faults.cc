@@ -426,6 +426,15 @@ bool Simulation::ApplyToPublication(const Fault& fault) {
         TerminateUnwatched();
       });
       return true;
+    case FaultKind::kUnlogLeaf:
+      told();
+      postgres_.TerminateSender();
+      postgres_.SetLeafUnlogged(true);
+      Heal(fault.length, [this] {
+        postgres_.SetLeafUnlogged(false);
+        TerminateUnwatched();
+      });
+      return true;
     case FaultKind::kRepublish:
       told();
       postgres_.SetPublished(false);

@@ -16,7 +16,8 @@ namespace walrelay::sim {
 
 constexpr uint32_t kOutboxOid = 16385;
 constexpr uint32_t kOtherOid = 16390;
-constexpr int kSchemaCount = 3;  // column sets of the table, by ALTER TABLE
+constexpr uint32_t kLeafOid = 16395;  // a table that inherits from the outbox
+constexpr int kSchemaCount = 3;       // column sets of the table, by ALTER TABLE
 constexpr int kTopicCount = 3;
 constexpr int64_t kMaxRecordBytes = 5'000;  // the producer's own limit
 constexpr std::string_view kDeadLetterTopic = "dead.letters";
@@ -27,6 +28,10 @@ constexpr std::string_view kProgressTopic = "walrelay.progress.p";
 constexpr int kNoEvent = -1;  // of a progress record
 
 std::string TopicOf(uint32_t key);
+// Whether applications insert rows of the key into the leaf instead of the outbox itself.
+constexpr bool IsInLeaf(uint32_t key) {
+  return key % 3 == 1;
+}
 // The configuration may route all events to one topic instead. A number for what is configured:
 // RoutingDigest() of the simulator.
 RouteConfig MergedRoute();

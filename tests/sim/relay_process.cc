@@ -206,6 +206,7 @@ void RelayProcess::StartSuccessor() {
   accepted_gap_.reset();
   last_accepted_.clear();
   unconfirmed_since_.reset();
+  up_to_date_since_.reset();  // its sampler measures anew
   state_.reset();
   source_.OnReplaced(/*acknowledged=*/use_.abandoned == 0 && !use_.failed);
   use_.failed = false;
@@ -298,6 +299,10 @@ void RelayProcess::CheckTruth() {
     return;
   }
   up_to_date_since_ = up_to_date_since_.value_or(context_.now());
+  const auto hides_since = parts_.postgres.hides_since();
+  if (hides_since && context_.now() - std::max(*hides_since, *up_to_date_since_) > seconds(30)) {
+    context_.oracle.Fail("I21 truth", "a relay says that it is up to date while rows are hidden");
+  }
   context_.oracle.CheckTruth(*up_to_date_since_);
 }
 

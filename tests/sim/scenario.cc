@@ -153,6 +153,29 @@ void DrawStandby(Scenario& scenario) {
                                            : random.Between(seconds(40), seconds(150))});
 }
 
+// A leaf of the outbox is unlogged for a while, or for a moment. Not with faults after which the
+// server has an older catalog. Uses its own random generator, as above.
+void DrawLeaf(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x6C656166);
+  const bool older =
+      std::any_of(scenario.faults.begin(), scenario.faults.end(), [](const Fault& fault) {
+        return fault.kind == FaultKind::kRestore || fault.kind == FaultKind::kRestoreUnseen ||
+               fault.kind == FaultKind::kRestoreAndGrow || fault.kind == FaultKind::kAnotherSystem;
+      });
+  if (older || !random.Chance(10)) {
+    return;
+  }
+  const auto count = random.Between(1, 2);
+  Micros at{0};
+  for (int64_t i = 0; i < count; ++i) {
+    at += random.Between(milliseconds(1), kHorizon / 2);
+    const Micros length = random.Chance(40) ? random.Between(milliseconds(1), milliseconds(900))
+                                            : random.Between(seconds(1), seconds(50));
+    scenario.faults.push_back({.kind = FaultKind::kUnlogLeaf, .at = at, .length = length});
+    at += length + milliseconds(1);
+  }
+}
+
 // Whether the relay waits for the operator's decision about a gap or exits. Uses its own random
 // generator, as above.
 void DrawGapPolicy(Scenario& scenario) {
@@ -421,6 +444,7 @@ Scenario MakePlan(uint64_t seed) {
   DrawOtherTable(scenario);
   DrawOrigins(scenario);
   DrawStandby(scenario);
+  DrawLeaf(scenario);
   return scenario;
 }
 

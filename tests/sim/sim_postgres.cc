@@ -169,6 +169,8 @@ void SimPostgres::EndConnections(const absl::Status& reason) {
 
 void SimPostgres::Lose(Lsn end) {
   log_.Truncate(end);
+  rewrites_lost_ =
+      std::erase_if(rewrites_, [end](const Rewrite& each) { return each.commit_lsn >= end; }) > 0;
   replicated_ = std::min(replicated_, end);
   context_.oracle.OnLogTruncated(end);
 }
@@ -239,6 +241,9 @@ void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
   }
   log_.Write(200);
   FlushAll();
+  if (rewrites_lost_) {
+    RewriteLeaf();  // the administrator repeats the command
+  }
 }
 
 void SimPostgres::Restore(Lsn end, Lsn confirmed, bool older_timeline) {
@@ -313,7 +318,47 @@ void SimPostgres::TerminateSender() {
   }
 }
 
+bool SimPostgres::Publishes(uint32_t key) const {
+  return published_ && publishes_insert_ && !(leaf_unlogged_ && IsInLeaf(key));
+}
+
+void SimPostgres::NoteHiding() {
+  const bool hides = !publication_exists_ || !published_ || !publishes_insert_ || leaf_unlogged_;
+  hides_since_ = !hides ? std::nullopt : hides_since_ ? hides_since_ : context_.now();
+}
+
+// The catalog does not show that a leaf was unlogged for a moment.
+void SimPostgres::SetLeafUnlogged(bool unlogged) {
+  leaf_unlogged_ = unlogged;
+  NoteHiding();
+  if (unlogged) {
+    ++publication_changes_;
+    unlogged_at_ = log_.end();
+    unlogged_seen_ = false;
+  } else {
+    --publication_changes_;
+    if (!unlogged_seen_) {
+      context_.coverage.Count("a leaf is unlogged between two readings");
+      context_.oracle.ExcuseHidden(unlogged_at_, log_.end());
+    }
+  }
+  RewriteLeaf();
+}
+
+void SimPostgres::RewriteLeaf() {
+  leaf_storage_ = ++last_oid_;
+  const uint64_t xid = Begin();
+  context_.Note("[pg] xid {} makes the leaf {}", xid, leaf_unlogged_ ? "unlogged" : "logged");
+  Commit({.xid = xid, .begun = context_.clock.WallNow()}, /*asynchronous=*/false);
+  rewrites_.push_back({xid, log_.transactions().back().commit_lsn});
+}
+
+uint64_t SimPostgres::RewrittenBy(Lsn row) const {
+  return !rewrites_.empty() && rewrites_.back().commit_lsn > row ? rewrites_.back().xid : 0;
+}
+
 void SimPostgres::ChangePublication() {
+  NoteHiding();
   ++publication_changes_;
   publication_changed_at_ = context_.now();
   log_.Write(60);
@@ -341,6 +386,12 @@ void SimPostgres::SetPublishesInsert(bool publishes) {
 PublicationState SimPostgres::ReadPublicationState() const {
   PublicationState look{.identity = {}, .before = log_.flushed(), .after = log_.end()};
   TableIdentity table{.name = "public.outbox", .oid = kOutboxOid, .owner = 10, .renamed_by = 690};
+  if (leaf_storage_ != kLeafOid) {
+    table.rewritten = {{kLeafOid, leaf_storage_}};
+  }
+  if (leaf_unlogged_) {
+    table.unsent = {Leaf()};
+  }
   if (publication_exists_) {
     look.identity = {.oid = publication_oid_, .xmin = publication_xmin_, .owner = 10};
     if (published_) {
@@ -349,6 +400,12 @@ PublicationState SimPostgres::ReadPublicationState() const {
   }
   look.identity.tables = {table};
   return look;
+}
+
+TableLeaf SimPostgres::Leaf() const {
+  return {.oid = kLeafOid,
+          .name = "public.outbox_leaf",
+          .stream = leaf_unlogged_ ? LeafStream::kUnlogged : LeafStream::kSent};
 }
 
 XidReading SimPostgres::ReadXids() const {
@@ -400,6 +457,7 @@ SourceInfo SimPostgres::Facts() const {
   info.publication = {.exists = publication_exists_, .publishes_insert = publishes_insert_};
   info.tables = {
       {.schema = "public", .name = "outbox", .oid = kOutboxOid, .published = published_}};
+  info.tables.front().leaves = {{.oid = kOutboxOid, .name = "public.outbox"}, Leaf()};
   info.publication_state = ReadPublicationState();
   return info;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "context.h"
+#include "outbox.h"
 #include "pg_log.h"
 #include "proc_array.h"
 #include "random.h"
@@ -66,7 +67,13 @@ class SimPostgres {
     procs_.End(xid);
   }
   int schema() const { return schema_; }
-  bool published() const { return published_ && publishes_insert_; }
+  // Whether a row of the key that is inserted now will be sent.
+  bool Publishes(uint32_t key) const;
+  // The xmin of a row of the leaf, unless it is that of the transaction that inserted it: ALTER
+  // TABLE has written the row again. 0: it has not.
+  uint64_t RewrittenBy(Lsn row) const;
+  // Since when rows that are inserted are not sent; nullopt while all are.
+  std::optional<MonoTime> hides_since() const { return hides_since_; }
 
   // --- faults ---
   void Checkpoint();
@@ -95,6 +102,8 @@ class SimPostgres {
   void TerminateSender();
   void AlterTable() { schema_ = (schema_ + 1) % 3; }
   void SetPublished(bool published);
+  // ALTER TABLE leaf SET UNLOGGED or LOGGED. It writes every row of the leaf again.
+  void SetLeafUnlogged(bool unlogged);
   void SetPublicationExists(bool exists);
   void SetPublishesInsert(bool publishes);
   // Another table is added to the publication. Its rows were sent before, too: what is simulated is
@@ -120,6 +129,8 @@ class SimPostgres {
   // Number of publication changes that may have hidden rows, and the time of the last one.
   int publication_changes() const { return publication_changes_; }
   MonoTime publication_changed_at() const { return publication_changed_at_; }
+  // A relay has read the state of the leaf.
+  void OnLeafSeen() { unlogged_seen_ = unlogged_seen_ || leaf_unlogged_; }
   SourceInfo Facts() const;
   std::optional<SlotInfo> Slot() const;
   // As src/postgres/slot_query.cc reads it.
@@ -182,6 +193,9 @@ class SimPostgres {
   void InvalidateSlot();
   void NoteTampering() { tampered_at_ = context_.now(); }
   void ChangePublication();
+  void RewriteLeaf();
+  void NoteHiding();
+  TableLeaf Leaf() const;
 
   Context& context_;
   const Options options_;
@@ -210,6 +224,18 @@ class SimPostgres {
   bool published_ = true;
   bool publication_exists_ = true;
   bool publishes_insert_ = true;
+  bool leaf_unlogged_ = false;
+  // The commands that have written the leaf again.
+  struct Rewrite {
+    uint64_t xid = 0;
+    Lsn commit_lsn;
+  };
+  std::vector<Rewrite> rewrites_;
+  bool rewrites_lost_ = false;  // with the WAL that was lost last
+  uint32_t leaf_storage_ = kLeafOid;
+  Lsn unlogged_at_;
+  bool unlogged_seen_ = false;
+  std::optional<MonoTime> hides_since_;
   Lsn other_published_at_;
   uint32_t publication_oid_ = 16400;
   uint32_t publication_xmin_ = 700;

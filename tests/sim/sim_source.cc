@@ -84,6 +84,9 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   }
   WR_RETURN_IF_ERROR(CheckAlive());
   server_.OnConnected();
+  if (!info.server.in_recovery) {
+    server_.OnLeafSeen();  // what a standby shows is not compared
+  }
   SeamMutants::Misread(info);
   unrecorded_ = unrecorded_ || !info.slot;
   // What was read on a connection that then broke did not reach the relay.

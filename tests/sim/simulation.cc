@@ -240,6 +240,12 @@ void Simulation::CheckProofs() {
   }
 }
 
+uint64_t Simulation::XminOf(const LogTransaction& transaction, const LogRow& row) const {
+  const uint64_t rewritten =
+      IsInLeaf(context_.oracle.event(row.event).key) ? postgres_.RewrittenBy(row.lsn) : 0;
+  return rewritten != 0 ? rewritten : transaction.xid;
+}
+
 // As src/postgres/prune_query.cc: the time column has the default now().
 void Simulation::CheckProof(const std::optional<PublishedXids>& proven) {
   if (!proven) {
@@ -247,12 +253,12 @@ void Simulation::CheckProof(const std::optional<PublishedXids>& proven) {
   }
   for (const LogTransaction& transaction : postgres_.log().transactions()) {
     // Pruning excludes configurations that skip transactions.
-    if (transaction.aborted || transaction.skipped || transaction.begun < proven->from.taken ||
-        !proven->Include(static_cast<uint32_t>(transaction.xid))) {
+    if (transaction.aborted || transaction.skipped || transaction.begun < proven->from.taken) {
       continue;
     }
     for (const LogRow& row : transaction.rows) {
-      if (row.event >= 0 && row.kind == LogRow::Kind::kInsert) {
+      if (row.event >= 0 && row.kind == LogRow::Kind::kInsert &&
+          proven->Include(static_cast<uint32_t>(XminOf(transaction, row)))) {
         context_.oracle.CheckProven(row.event);
         if (context_.oracle.failed()) {
           context_.Note("[pruner] xid {} is in [{}, {})", transaction.xid, proven->from.xid,

@@ -70,6 +70,7 @@ class Simulation final : private Environment {
   // What is proven to be published, by each relay and by the record, may be deleted.
   void CheckProofs();
   void CheckProof(const std::optional<PublishedXids>& proven);
+  uint64_t XminOf(const LogTransaction& transaction, const LogRow& row) const;
   bool records_progress() const {
     return scenario_.config.pipeline.progress != ProgressRecording::kOff;
   }

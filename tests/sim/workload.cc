@@ -87,8 +87,8 @@ void Workload::WriteRows(Open& open, uint32_t count) {
 
 void Workload::WriteRow(Open& open) {
   const bool message = scenario_.messages > 0 && open.random.Chance(scenario_.messages);
-  const bool hidden = !postgres_.published() && !message;
   const auto key = static_cast<uint32_t>(open.random.Below(static_cast<uint64_t>(scenario_.keys)));
+  const bool hidden = !message && !postgres_.Publishes(key);
   const auto size = static_cast<uint32_t>(open.random.Between(20, 400));
   const int event = context_.oracle.NewEvent(key, DrawFlaw(open.random), size);
   if (open.planned.savepoint && open.random.Chance(30)) {

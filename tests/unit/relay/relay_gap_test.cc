@@ -49,6 +49,12 @@ class RelayGapTest : public testing::RelayFixture {
     EXPECT_FALSE(postgres_.streaming());
   }
   void Accept() { relay_->AcceptGap(Held()->id); }
+  // A leaf of the outbox table becomes unlogged, and logged again.
+  void UnlogLeaf() {
+    identity().tables[0].unsent = {
+        {.oid = 16500, .name = "public.leaf", .stream = LeafStream::kUnlogged}};
+  }
+  void LogLeaf() { identity().tables[0].unsent.clear(); }
   PublicationIdentity& identity() { return postgres_.info.publication_state.identity; }
   // Another connection reads the publication now.
   void Look() {
@@ -521,6 +527,46 @@ TEST_F(RelayGapTest, GapCannotBeAcceptedWhileTheTableIsUnpublished) {
   ExpectHeld(ErrorCode::kPublicationChanged);
   EXPECT_NE(Held()->id, first.id);
   EXPECT_EQ(Held()->from, first.from);
+  Accept();
+  Pass(seconds(15));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+// A leaf that is logged again leaves no trace in the catalog.
+TEST_F(RelayGapTest, RowsHiddenByAnUnloggedLeafAreAGapUpToItsReturn) {
+  StartAndPublish();
+  Look();
+  UnlogLeaf();
+  Look();
+  Pass(seconds(1));
+  ExpectHeld(ErrorCode::kPublicationChanged);
+  const Gap first = *Held();
+  Commit("hidden");
+  LogLeaf();
+  Pass(seconds(15));
+  ExpectHeld(ErrorCode::kPublicationChanged);
+  EXPECT_EQ(Held()->from, first.from);
+  EXPECT_EQ(Held()->to, postgres_.info.server.wal_end);
+  EXPECT_NE(Held()->id, first.id);
+  Accept();
+  Pass(seconds(15));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
+TEST_F(RelayGapTest, AnotherGapDoesNotCoverRowsThatAnUnloggedLeafHid) {
+  StartAndPublish();
+  Look();
+  UnlogLeaf();
+  Look();
+  Pass(seconds(1));
+  ExpectHeld(ErrorCode::kPublicationChanged);
+  LogLeaf();
+  MoveSlot();
+  Pass(seconds(15));
+  ExpectHeld(ErrorCode::kSlotMoved);
+  Accept();
+  Pass(seconds(15));
+  ExpectHeld(ErrorCode::kPublicationChanged);
   Accept();
   Pass(seconds(15));
   EXPECT_EQ(State(), RelayState::kStreaming);
