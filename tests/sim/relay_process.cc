@@ -206,7 +206,7 @@ void RelayProcess::StartSuccessor() {
   accepted_gap_.reset();
   last_accepted_.clear();
   unconfirmed_since_.reset();
-  up_to_date_since_.reset();  // its sampler measures anew
+  up_to_date_since_.reset();  // its sampler has a memory of its own
   state_.reset();
   source_.OnReplaced(/*acknowledged=*/use_.abandoned == 0 && !use_.failed);
   use_.failed = false;
