@@ -95,7 +95,7 @@ enum class ProduceResult {
   kQueueFull,     // retry after reports arrived
 };
 
-// What is known about a producer that makes no progress.
+// The findings about a producer that makes no progress.
 struct Examination {
   // OK: the leaders of the partitions that records wait for answer another client, and have enough
   // in-sync replicas. Otherwise what the brokers lack.

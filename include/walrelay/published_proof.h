@@ -18,9 +18,9 @@ struct PublishedProof {
   // Whether the stream that it is of still runs. If not, the server may have been restored or
   // promoted since: it is good enough for a figure, not for deleting rows.
   bool streaming = true;
-  // Of the walsender that sends the stream, and of its server. While a server that was started at
-  // this time has this process read the slot, it is the one that the proof is about: one that was
-  // restored was started later, and one that was promoted has another process there, or none.
+  // The walsender that sends the stream, and the start of its server. While a server that started
+  // at this time has this process read the slot, it is the one that the proof is about: one that
+  // was restored was started later, and one that was promoted has another process there, or none.
   int backend_pid = 0;
   WallTime server_started;
   MonoTime as_of;  // when the stream was last known to run

@@ -186,7 +186,7 @@ absl::Status CheckFailover(PgConnection& connection, const SourceConfig& source,
   return absl::OkStatus();
 }
 
-// Of a failover slot: whether each standby of the DSN has a copy that survives its promotion.
+// A failover slot needs a copy on each standby of the DSN that survives its promotion.
 absl::Status CheckCopies(const SourceConfig& source, Findings& out) {
   WR_ASSIGN_OR_RETURN(const std::vector<SlotCopy> copies, ReadSlotCopies(source, -1));
   for (const SlotCopy& copy : copies) {

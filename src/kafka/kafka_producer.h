@@ -60,7 +60,8 @@ class KafkaProducer final : public Producer {
     Micros login_grace = std::chrono::seconds(30);  // after a refused login: Outdated()
     Reaper* reaper = nullptr;                       // must outlive the producer
     TopicsConfig topics;                            // who creates missing topics, and how
-    // Of other clients. Empty: SkipStored() skips nothing, and Examine() finds out nothing.
+    // Makes the settings of other clients. Empty: SkipStored() skips nothing, and Examine() finds
+    // out nothing.
     TailReader::ConfFactory consumer_conf;
     // Of a producer whose configuration has a transactional id: what it reads after the claim.
     ProgressAddress progress;

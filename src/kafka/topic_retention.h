@@ -40,7 +40,8 @@ struct DeletedAtOnce {
 // The ages of records that are to be published, by topic. Memory: a number for each topic and hour.
 class RecordAges {
  public:
-  // Of a topic. Rows may choose any time: further hours count as another one that has records.
+  // The hours that are told apart for one topic. Rows may choose any time: further hours count as
+  // another one that has records.
   static constexpr size_t kMostHours = 10'000;
 
   // `time`: of the record; nullopt: the producer's clock, so the record is new.

@@ -24,7 +24,7 @@ struct PruneProof {
   PublishedXids xids;
   std::string system_id;
   uint32_t timeline = 0;
-  // Of the walsender that reads the slot: a server that was promoted has another one, or none.
+  // The walsender that reads the slot: a server that was promoted has another one, or none.
   int backend_pid = 0;
   // A server that was restored was started later, also if a process has the same pid by now.
   WallTime server_started;

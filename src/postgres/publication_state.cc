@@ -107,7 +107,7 @@ bool IsOlder(uint32_t xid, uint32_t other) {
   return static_cast<int32_t>(xid - other) < 0;
 }
 
-// Of several memberships, the first one counts. nullopt: the table is a part of every publication
+// The first of several memberships counts. nullopt: the table is a part of every publication
 // like this one, or of none.
 std::optional<uint32_t> JoinedBy(const PublicationIdentity& publication,
                                  const TableIdentity& table) {

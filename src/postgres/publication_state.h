@@ -27,8 +27,9 @@ struct RecentMember {
   uint32_t joined_by = 0;
 };
 
-// What may be newer than the position of a slot. Decoding looks up the publication and its tables
-// as of the position that it decodes: where they were not part of it, their rows are not sent.
+// The parts of a publication that may be newer than the position of a slot. Decoding looks up the
+// publication and its tables as of the position that it decodes: where they were not part of it,
+// their rows are not sent.
 struct RecentChanges {
   bool publication = false;  // the server notices this while it decodes: WR-2306, WR-2307
   std::vector<RecentMember> tables;

@@ -87,7 +87,7 @@ class ProgressRecorder final : public DeliverySink {
   bool Record(MonoTime now, const Published& published);
   // What the stream has published by now; nullopt without a stream, and while nothing is recorded.
   std::optional<Progress> Proof() const;
-  // Of the last stream: its walsender, and the start of its server. 0 before the first stream.
+  // The walsender of the last stream, and the start of its server. 0 before the first stream.
   int backend_pid() const { return backend_pid_; }
   WallTime server_started() const { return server_started_; }
   // Whether a record is in flight.

@@ -23,21 +23,21 @@ namespace walrelay {
 
 class StallWatch {
  public:
-  // Of the time before a replacement, which doubles while replacing does not help.
+  // The time before a replacement doubles so often while replacing does not help.
   static constexpr int kMostDoublings = 4;
 
   // Records wait since `waiting_since`: for their acknowledgement, or for their topic. Later than
   // before: there was progress. nullopt: none waits. `timeout`: see Producer::request_timeout().
   // Returns whether to examine the producer now.
   bool ShouldExamine(MonoTime now, std::optional<MonoTime> waiting_since, Micros timeout);
-  // What an examination found. Returns whether to replace the producer now.
+  // An examination has ended. Returns whether to replace the producer now.
   bool OnExamined(MonoTime now, const absl::Status& brokers);
   // The producer was replaced for this reason; the frontier at that time.
   void OnReplaced(Lsn frontier);
   // The frontier moves when the oldest records are acknowledged: then replacing has helped.
   void OnFrontier(Lsn frontier);
 
-  // What the last examination found while records wait: why the brokers accept none, or WR-4037
+  // The finding of the last examination while records wait: why the brokers accept none, or WR-4037
   // while they could. OK before, and after progress.
   const absl::Status& cause() const { return cause_; }
   // The brokers were found able to accept the records, since then.

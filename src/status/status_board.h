@@ -215,7 +215,7 @@ class StatusBoard {
     shown_.slot = sample;
     shown_.sampler.slot = now;
   }
-  // What the standbys of source.dsn have of the slot.
+  // The copies of the slot on the standbys of source.dsn.
   void SetSlotCopies(std::vector<SlotCopy> copies) {
     const std::lock_guard lock(mutex_);
     shown_.copies = std::move(copies);
