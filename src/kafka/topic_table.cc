@@ -153,11 +153,12 @@ std::vector<AwaitedPartition> TopicTable::Awaited(size_t most) const {
       awaited.push_back({topic.name, partition});
     }
   };
-  for (const auto& [name, topic] : topics_) {
-    if (topic->state == Topic::State::kAsked) {
-      add(*topic, AwaitedPartition::kMetadata);
+  for (const auto& entry : topics_) {
+    const Topic& topic = *entry.second;
+    if (topic.state == Topic::State::kAsked) {
+      add(topic, AwaitedPartition::kMetadata);
     }
-    topic->partitions.ForEachInFlight([&](int32_t partition) { add(*topic, partition); });
+    topic.partitions.ForEachInFlight([&](int32_t partition) { add(topic, partition); });
   }
   return awaited;
 }
