@@ -28,7 +28,8 @@ OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
               "walrelay_produce_errors_total", "walrelay_produce_backpressure_seconds_total",
               "walrelay_source_wal_bytes_per_second", "walrelay_kafka_partition_count_changes_total",
               "walrelay_kafka_topics_created_total", "walrelay_kafka_transactions_failed_total",
-              "walrelay_replication_silent_seconds", "walrelay_progress_skipped_wal_bytes_total",
+              "walrelay_replication_silent_seconds", "walrelay_slot_copy_ready", "walrelay_table_unsent_rows",
+              "walrelay_kafka_clients_stalled_total", "walrelay_progress_skipped_wal_bytes_total",
               "walrelay_visibility_queries_total", "walrelay_visibility_wait_seconds_total"}
 
 
