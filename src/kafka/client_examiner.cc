@@ -23,6 +23,7 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 constexpr std::chrono::seconds kLongestExamination{10};
+constexpr std::chrono::seconds kLongestState{2};
 
 absl::Status Lacking(const std::string& topic, int32_t partition, std::string_view what) {
   return Error(ErrorCode::kKafkaStalled,
@@ -159,12 +160,19 @@ std::string SummaryOfDump(std::string_view dump) {
   return summary;
 }
 
-ClientExaminer::ClientExaminer(rd_kafka_t* client, int wakeup_fd, ConfFactory make_conf)
-    : client_(client), wakeup_fd_(wakeup_fd), make_conf_(std::move(make_conf)) {}
+std::string DescribeState(rd_kafka_t* client) {
+  return SummaryOfDump(Dump(client));
+}
+
+ClientExaminer::ClientExaminer(std::function<std::string()> describe, int wakeup_fd,
+                               ConfFactory make_conf)
+    : describe_(std::move(describe)), wakeup_fd_(wakeup_fd), make_conf_(std::move(make_conf)) {}
 
 ClientExaminer::~ClientExaminer() {
-  if (thread_.joinable()) {
-    thread_.join();
+  for (std::thread* const thread : {&thread_, &state_thread_}) {
+    if (thread->joinable()) {
+      thread->join();
+    }
   }
 }
 
@@ -177,6 +185,7 @@ void ClientExaminer::Begin(std::vector<AwaitedPartition> partitions) {
   }
   begun_ = true;
   running_ = true;
+  BeginState();
   thread_ =
       std::thread(InLogScope([this, partitions = std::move(partitions)] { Run(partitions); }));
 }
@@ -191,15 +200,37 @@ std::optional<Examination> ClientExaminer::Take() {
   return result;
 }
 
-// The state first: asking takes a while.
-void ClientExaminer::Run(const std::vector<AwaitedPartition>& partitions) {
-  Examination found{.brokers = absl::OkStatus(), .state = SummaryOfDump(Dump(client_))};
-  auto conf = make_conf_();
-  found.brokers = conf.ok() ? AskLeaders(*std::move(conf), partitions,
-                                         std::chrono::steady_clock::now() + kLongestExamination)
-                            : conf.status();
+void ClientExaminer::BeginState() {
   {
     const std::lock_guard lock(mutex_);
+    if (std::exchange(describing_, true)) {
+      return;
+    }
+  }
+  if (state_thread_.joinable()) {
+    state_thread_.join();  // it has ended
+  }
+  state_thread_ = std::thread(InLogScope([this] {
+    std::string state = describe_();
+    const std::lock_guard lock(mutex_);
+    state_ = std::move(state);
+    describing_ = false;
+    described_.notify_one();
+  }));
+}
+
+// A state that cannot be read is evidence as well: the client holds its locks.
+void ClientExaminer::Run(const std::vector<AwaitedPartition>& partitions) {
+  auto conf = make_conf_();
+  Examination found{
+      .brokers = conf.ok() ? AskLeaders(*std::move(conf), partitions,
+                                        std::chrono::steady_clock::now() + kLongestExamination)
+                           : conf.status()};
+  {
+    std::unique_lock lock(mutex_);
+    const bool described =
+        described_.wait_for(lock, kLongestState, [this] { return !describing_; });
+    found.state = described ? state_ : "cannot be read: the client does not answer";
     result_ = std::move(found);
   }
   eventfd_write(wakeup_fd_, 1);

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -52,16 +53,21 @@ absl::Status AskLeaders(KafkaConf conf, const std::vector<AwaitedPartition>& par
 // each broker its state and its requests, and the partitions with records that wait.
 inline constexpr size_t kMostOfAState = 1000;
 std::string SummaryOfDump(std::string_view dump);
+// SummaryOfDump() of this client. Takes locks of the client.
+std::string DescribeState(rd_kafka_t* client);
 
 class ClientExaminer {
  public:
   using ConfFactory = std::function<absl::StatusOr<KafkaConf>()>;
   static constexpr size_t kMostPartitions = 16;
 
-  // `client` must outlive it. `wakeup_fd`, an eventfd, is signalled when a result has arrived.
-  // `make_conf`, a configuration of MakeConsumerConf(), is called on the thread.
-  ClientExaminer(rd_kafka_t* client, int wakeup_fd, ConfFactory make_conf);
-  // Waits for an examination: ten seconds at most, and for the end of its client.
+  // `describe` returns the state of the examined client (DescribeState()). It may never return,
+  // because a client that hangs may hold its locks: the examination then ends without the state.
+  // `wakeup_fd`, an eventfd, is signalled when a result has arrived. `make_conf`, a configuration
+  // of MakeConsumerConf(), is called on the thread.
+  ClientExaminer(std::function<std::string()> describe, int wakeup_fd, ConfFactory make_conf);
+  // Waits for an examination: twelve seconds at most, and for the end of its client. Waits for
+  // `describe` as well, which the owner must expect to hang with the client.
   ~ClientExaminer();
 
   ClientExaminer(const ClientExaminer&) = delete;
@@ -76,16 +82,22 @@ class ClientExaminer {
 
  private:
   void Run(const std::vector<AwaitedPartition>& partitions);
+  // Begins to read the state, unless an earlier reading has not ended.
+  void BeginState();
 
-  rd_kafka_t* const client_;
+  const std::function<std::string()> describe_;
   const int wakeup_fd_;
   const ConfFactory make_conf_;
   bool stopped_ = false;
   bool begun_ = false;  // the result was not taken
   std::atomic<bool> running_ = false;
   std::mutex mutex_;
+  std::condition_variable described_;  // with mutex_: describing_ has become false
+  bool describing_ = false;            // guarded by mutex_
+  std::string state_;                  // guarded by mutex_; as read last
   std::optional<Examination> result_;  // guarded by mutex_
   std::thread thread_;
+  std::thread state_thread_;
 };
 
 }  // namespace walrelay

@@ -125,8 +125,9 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
                           .on_topic_created = options.on_topic_created},
       SystemClock().Now());
   if (options.consumer_conf) {
-    client->examiner = std::make_unique<ClientExaminer>(client->handle.get(), client->wakeup.get(),
-                                                        options.consumer_conf);
+    client->examiner = std::make_unique<ClientExaminer>(
+        [handle = client->handle.get()] { return DescribeState(handle); }, client->wakeup.get(),
+        options.consumer_conf);
   }
   if (!transactional_id.empty()) {
     client->transactions = std::make_unique<TransactionThread>(

@@ -1,7 +1,11 @@
 #include "kafka/client_examiner.h"
 
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 
+#include <future>
+
+#include "base/unique_fd.h"
 #include "fakes/kafka_fixture.h"
 
 namespace walrelay {
@@ -79,6 +83,28 @@ TEST_F(ClientExaminerTest, ProducerThatEndsWaitsForNoExamination) {
   producer_->Examine();
   producer_.reset();
   EXPECT_TRUE(reaper.Wait(testing::kTimeout));
+}
+
+// The evidence is lost, the replacement is not.
+TEST_F(ClientExaminerTest, ClientThatHoldsItsLocksIsExaminedWithoutItsState) {
+  std::promise<void> ends;
+  const UniqueFd wakeup(eventfd(0, EFD_CLOEXEC));
+  ClientExaminer examiner(
+      [end = ends.get_future().share()] {
+        end.wait();
+        return std::string("state");
+      },
+      wakeup.get(), [this] { return MakeConsumerConf(config_.kafka); });
+  for (int i = 0; i < 2; ++i) {
+    examiner.Begin({});
+    eventfd_t signalled = 0;
+    ASSERT_EQ(eventfd_read(wakeup.get(), &signalled), 0);
+    const auto found = examiner.Take();
+    ASSERT_TRUE(found.has_value());
+    EXPECT_THAT(found->brokers, IsOk());
+    EXPECT_THAT(found->state, HasSubstr("cannot be read"));
+  }
+  ends.set_value();
 }
 
 TEST(SummaryOfDumpTest, NamesBrokersAndPartitionsWithRecords) {
