@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <utility>
@@ -17,26 +15,15 @@ namespace walrelay {
 
 PruneThread::PruneThread(const Config& config, const Clock& clock, Metrics& metrics,
                          Callbacks callbacks)
-    : config_(config),
-      clock_(clock),
-      metrics_(metrics),
-      callbacks_(std::move(callbacks)),
-      stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    : config_(config), clock_(clock), metrics_(metrics), callbacks_(std::move(callbacks)) {
   if (config_.prune.mode != PruneMode::kOff) {
-    thread_ = std::thread(InLogScope([this] { Run(); }));
-  }
-}
-
-PruneThread::~PruneThread() {
-  eventfd_write(stop_.get(), 1);
-  if (thread_.joinable()) {
-    thread_.join();
+    worker_.Start([this] { Run(); });
   }
 }
 
 void PruneThread::Run() {
   *metrics_.pruned_rows;  // exists from now on
-  while (Rest(config_.prune.interval)) {
+  while (worker_.Rest(config_.prune.interval)) {
     const PrunePermission permission = callbacks_.may_prune();
     status_.paused = permission == PrunePermission::kPaused;
     if (permission == PrunePermission::kYes) {
@@ -52,12 +39,13 @@ void PruneThread::Run() {
 }
 
 PruneOutcome PruneThread::Pass() {
-  return RunPrunePass(config_, ProofForPruning(callbacks_.published(), config_.source),
-                      PruneAction::kApply, stop_.get(), [this](uint64_t pruned, Micros pause) {
-                        status_.pruned += pruned;
-                        metrics_.pruned_rows->Increment(static_cast<double>(pruned));
-                        return callbacks_.may_prune() == PrunePermission::kYes && Rest(pause);
-                      });
+  return RunPrunePass(
+      config_, ProofForPruning(callbacks_.published(), config_.source), PruneAction::kApply,
+      worker_.stop_fd(), [this](uint64_t pruned, Micros pause) {
+        status_.pruned += pruned;
+        metrics_.pruned_rows->Increment(static_cast<double>(pruned));
+        return callbacks_.may_prune() == PrunePermission::kYes && worker_.Rest(pause);
+      });
 }
 
 // One line for each error that lasts.
@@ -108,12 +96,6 @@ void PruneThread::ReportComplete(const PruneCount& count) {
   }
   status_.last = count;
   status_.complete = now;
-}
-
-bool PruneThread::Rest(Micros duration) const {
-  pollfd polled{stop_.get(), POLLIN, 0};
-  const auto time = std::chrono::ceil<std::chrono::milliseconds>(duration);
-  return ::poll(&polled, 1, static_cast<int>(time.count())) <= 0;
 }
 
 }  // namespace walrelay

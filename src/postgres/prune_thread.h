@@ -6,10 +6,9 @@
 
 #include <functional>
 #include <optional>
-#include <thread>
 
 #include "absl/status/status.h"
-#include "base/unique_fd.h"
+#include "base/worker_thread.h"
 #include "metrics/metrics.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
@@ -36,13 +35,9 @@ class PruneThread {
     std::function<void(std::optional<PruneStatus>)> reported;
   };
 
-  // All arguments must outlive it. Starts the thread, unless prune.mode is "off".
+  // All arguments must outlive it. Starts the thread, unless prune.mode is "off". Its end
+  // interrupts a statement that is running.
   PruneThread(const Config& config, const Clock& clock, Metrics& metrics, Callbacks callbacks);
-  // Interrupts a statement that is running, and waits for the thread.
-  ~PruneThread();
-
-  PruneThread(const PruneThread&) = delete;
-  PruneThread& operator=(const PruneThread&) = delete;
 
  private:
   void Run();
@@ -50,16 +45,13 @@ class PruneThread {
   void Report(const PruneOutcome& outcome);
   void ReportPartitions(const PartitionChanges& changes);
   void ReportComplete(const PruneCount& count);
-  // False: stop.
-  bool Rest(Micros duration) const;
 
   const Config& config_;
   const Clock& clock_;
   Metrics& metrics_;
   Callbacks callbacks_;
-  UniqueFd stop_;
   PruneStatus status_;
-  std::thread thread_;  // last: starts after all other members are initialized
+  WorkerThread worker_;  // last
 };
 
 }  // namespace walrelay

@@ -1,8 +1,5 @@
 #include "postgres/slot_copy_watch.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-
 #include <utility>
 
 #include "absl/status/status.h"
@@ -39,33 +36,23 @@ void LogCopy(const SlotCopy& copy) {
 }  // namespace
 
 SlotCopyWatch::SlotCopyWatch(const Config& config, Metrics& metrics, Reported reported)
-    : config_(config),
-      metrics_(metrics),
-      reported_(std::move(reported)),
-      stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    : config_(config), metrics_(metrics), reported_(std::move(reported)) {
   if (HasSeveralHosts(config_.source)) {
-    thread_ = std::thread(InLogScope([this] { Run(); }));
-  }
-}
-
-SlotCopyWatch::~SlotCopyWatch() {
-  eventfd_write(stop_.get(), 1);
-  if (thread_.joinable()) {
-    thread_.join();
+    worker_.Start([this] { Run(); });
   }
 }
 
 // An error of the DSN, or of its password command, is the sampler's to report.
 void SlotCopyWatch::Run() {
   do {
-    auto copies = ReadSlotCopies(config_.source, stop_.get());
+    auto copies = ReadSlotCopies(config_.source, worker_.stop_fd());
     if (absl::IsCancelled(copies.status())) {
       return;
     }
     if (copies.ok()) {
       Report(*std::move(copies));
     }
-  } while (Rest());
+  } while (worker_.Rest(kIntervals * config_.metrics.slot_poll_interval));
 }
 
 // One line for each change. The copy's position changes all the time.
@@ -87,13 +74,6 @@ void SlotCopyWatch::Report(std::vector<SlotCopy> copies) {
   }
   told_ = std::move(now);
   reported_(std::move(copies));
-}
-
-bool SlotCopyWatch::Rest() const {
-  const auto time =
-      std::chrono::ceil<std::chrono::milliseconds>(kIntervals * config_.metrics.slot_poll_interval);
-  pollfd polled{stop_.get(), POLLIN, 0};
-  return ::poll(&polled, 1, static_cast<int>(time.count())) == 0;
 }
 
 }  // namespace walrelay

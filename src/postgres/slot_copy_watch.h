@@ -5,10 +5,9 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "base/worker_thread.h"
 #include "metrics/metrics.h"
 #include "walrelay/config.h"
 #include "walrelay/slot_copy.h"
@@ -21,26 +20,18 @@ class SlotCopyWatch {
   using Reported = std::function<void(std::vector<SlotCopy>)>;
 
   // All arguments must outlive it. Starts the thread if the DSN has several hosts. A change is
-  // logged, and each reading reported.
+  // logged, and each reading reported. Its end interrupts a connection that is being made.
   SlotCopyWatch(const Config& config, Metrics& metrics, Reported reported);
-  // Interrupts a connection that is being made, and waits for the thread.
-  ~SlotCopyWatch();
-
-  SlotCopyWatch(const SlotCopyWatch&) = delete;
-  SlotCopyWatch& operator=(const SlotCopyWatch&) = delete;
 
  private:
   void Run();
   void Report(std::vector<SlotCopy> copies);
-  // False: stop.
-  bool Rest() const;
 
   const Config& config_;
   Metrics& metrics_;
   Reported reported_;
-  UniqueFd stop_;
   std::map<std::string, SlotCopy> told_;  // by host, as logged last
-  std::thread thread_;                    // last: starts after all other members are initialized
+  WorkerThread worker_;                   // last
 };
 
 }  // namespace walrelay
