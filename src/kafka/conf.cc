@@ -171,10 +171,12 @@ void ForwardLog(const rd_kafka_t* client, int level, const char* facility, const
                            : LogScope::Current());
   // CONFWARN: the gapless guarantee, which is enabled on purpose. FATAL, TXNERR and TERMINATE: the
   // relay itself reports the failure and the end of a producer. GETPID: a claim that waits for the
-  // end of an earlier transaction.
+  // end of an earlier transaction. Readers never join a group, and are closed while librdkafka may
+  // still connect to its coordinator.
   const std::string_view kind = facility;
   const bool known = kind == "CONFWARN" || kind == "FATAL" || kind == "TXNERR" ||
-                     kind == "TERMINATE" || kind == "GETPID";
+                     kind == "TERMINATE" || kind == "GETPID" ||
+                     std::string_view(message).starts_with("[thrd:GroupCoordinator]");
   constexpr int kSyslogWarning = 4;
   Log(level <= kSyslogWarning && !known ? LogLevel::kWarning : LogLevel::kDebug, "kafka_log",
       message, {{"facility", facility}});
