@@ -121,9 +121,9 @@ std::string SlotQuery(std::string_view slot, int server_version, std::string_vie
                       std::string_view joins) {
   // A column that is used in an expression is named only if the version has it.
   return fmt::format(
-      "SELECT s.*{}{}, (SELECT extract(epoch FROM r.backend_start) FROM "
-      "pg_catalog.pg_stat_activity r WHERE r.pid OPERATOR(pg_catalog.=) s.active_pid) "
-      "AS reader_started FROM pg_catalog.pg_replication_slots s{} "
+      "SELECT s.*{}{}, extract(epoch FROM a.backend_start) AS reader_started "
+      "FROM pg_catalog.pg_replication_slots s LEFT JOIN pg_catalog.pg_stat_activity a "
+      "ON a.pid OPERATOR(pg_catalog.=) s.active_pid{} "
       "WHERE s.slot_name OPERATOR(pg_catalog.=) {}",
       server_version >= kInactiveSinceVersion ? kInactiveEpoch : "", columns, joins,
       QuoteLiteral(slot));

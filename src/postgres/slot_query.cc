@@ -38,9 +38,6 @@ constexpr std::string_view kServerColumns = R"(,
         WHERE g.name OPERATOR(pg_catalog.=) 'idle_replication_slot_timeout') AS idle_seconds,
        (SELECT g.setting FROM pg_catalog.pg_settings g
         WHERE g.name OPERATOR(pg_catalog.=) 'max_slot_wal_keep_size') AS wal_keep_mb)";
-// Every role sees what the processes of its own role wait for.
-constexpr std::string_view kReaderJoin =
-    " LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid OPERATOR(pg_catalog.=) s.active_pid";
 constexpr std::string_view kSpillColumns = ", t.spill_txns, t.spill_bytes, t.total_bytes";
 constexpr std::string_view kSpillJoin =
     " LEFT JOIN pg_catalog.pg_stat_replication_slots t"
@@ -182,9 +179,9 @@ absl::StatusOr<SlotSample> ReadSlotSample(PgConnection& connection, const Source
   const int version = connection.server_version_num();
   const bool counts = version >= kStatisticsVersion;
   const std::string columns = fmt::format("{}{}", kServerColumns, counts ? kSpillColumns : "");
-  const std::string joins = fmt::format("{}{}", kReaderJoin, counts ? kSpillJoin : "");
-  WR_ASSIGN_OR_RETURN(const PgResult row,
-                      connection.Query(SlotQuery(source.slot, version, columns, joins), timeout));
+  WR_ASSIGN_OR_RETURN(const PgResult row, connection.Query(SlotQuery(source.slot, version, columns,
+                                                                     counts ? kSpillJoin : ""),
+                                                           timeout));
   if (row.rows() == 0) {
     return ReadWithoutSlot(connection, timeout);
   }
