@@ -93,11 +93,11 @@ struct RecoverFlags {
   bool failover = false;
   bool upgraded = false;
 };
-// 0: there is nothing to do, the plan was printed, or it was executed; 3: `apply` is not the plan
-// of now, which is printed, has more rows than `max_rows`, or records that Kafka would delete at
-// once (unless `accept_deletion`); 4: there is no evidence of what is published; 5: a row cannot be
-// published. Nothing is changed unless `apply` is the plan of now. Blocks until every row is
-// acknowledged; may be killed at any time, and run again.
+// Returns 0 if there is nothing to do, or the plan was printed or executed. 3: the plan has changed
+// since `apply`, has more rows than `max_rows`, or has records that Kafka would delete at once and
+// `accept_deletion` is not set; it is printed. 4: nothing shows which rows are published. 5: a row
+// cannot be published. Nothing is changed unless `apply` is the plan of now. Blocks until every row
+// is acknowledged; may be killed at any time, and run again.
 ExitCode RecoverCommand(const RecoverFlags& flags);
 
 struct PruneFlags {

@@ -72,9 +72,8 @@ struct RowSource {
   const pgoutput::CachedRelation& relation;
   bool partitioned = false;
   bool commit_times = false;  // the server's track_commit_timestamp
-  // Rows of transactions that have another origin are not selected. Only with commit times, and
-  // from Postgres 14 on; of a row whose commit time is no longer known the origin is not either,
-  // and it is selected.
+  // Rows of transactions that have another origin are not selected. Postgres knows the origins from
+  // version 14 on, with commit times only. It forgets both together: such rows are selected.
   bool own_rows_only = false;
   uint64_t next_xid = 0;  // pg_snapshot_xmax(), with its epoch: every visible xid is less
   // Since RowSelection::proven_from.

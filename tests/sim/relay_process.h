@@ -77,7 +77,8 @@ class RelayProcess final : private RelayHost {
   // The operator accepts the gap with this id.
   void AcceptGap(std::string id) { accepted_gap_ = std::move(id); }
   void OnSlotAlmostLost() { loss_noticed_ = true; }
-  // What the second connection reads, or why it does not, as SlotSampler and its callbacks do it.
+  // The second connection has read the slot or the publication, or has failed to. As SlotSampler
+  // and its callbacks do it.
   void OnSlotSampled(SlotSample sample);
   void OnPublicationChecked(const SourceInfo& info);
   void OnLookFailed(const absl::Status& error) { pipeline_->board.SetLookFailure(error); }

@@ -138,7 +138,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
     int partitions = 0;
   };
 
-  // What another client finds.
+  // Another client asks whether the brokers could accept the records.
   absl::Status AskBrokers();
   absl::StatusOr<ProduceResult> Accept(const Record& record, DeliveryToken token);
   void EnqueueProgress(const Record& record, DeliveryToken token);

@@ -55,6 +55,20 @@ class RelayGapTest : public testing::RelayFixture {
         {.oid = 16500, .name = "public.leaf", .stream = LeafStream::kUnlogged}};
   }
   void LogLeaf() { identity().tables[0].unsent.clear(); }
+  // The gap of an unlogged leaf is held.
+  void HoldLeafGap() {
+    StartAndPublish();
+    Look();
+    UnlogLeaf();
+    Look();
+    Pass(seconds(1));
+    ExpectHeld(ErrorCode::kPublicationChanged);
+  }
+  void AcceptAndStream() {
+    Accept();
+    Pass(seconds(15));
+    EXPECT_EQ(State(), RelayState::kStreaming);
+  }
   PublicationIdentity& identity() { return postgres_.info.publication_state.identity; }
   // Another connection reads the publication now.
   void Look() {
@@ -527,19 +541,12 @@ TEST_F(RelayGapTest, GapCannotBeAcceptedWhileTheTableIsUnpublished) {
   ExpectHeld(ErrorCode::kPublicationChanged);
   EXPECT_NE(Held()->id, first.id);
   EXPECT_EQ(Held()->from, first.from);
-  Accept();
-  Pass(seconds(15));
-  EXPECT_EQ(State(), RelayState::kStreaming);
+  AcceptAndStream();
 }
 
 // A leaf that is logged again leaves no trace in the catalog.
 TEST_F(RelayGapTest, RowsHiddenByAnUnloggedLeafAreAGapUpToItsReturn) {
-  StartAndPublish();
-  Look();
-  UnlogLeaf();
-  Look();
-  Pass(seconds(1));
-  ExpectHeld(ErrorCode::kPublicationChanged);
+  HoldLeafGap();
   const Gap first = *Held();
   Commit("hidden");
   LogLeaf();
@@ -548,18 +555,11 @@ TEST_F(RelayGapTest, RowsHiddenByAnUnloggedLeafAreAGapUpToItsReturn) {
   EXPECT_EQ(Held()->from, first.from);
   EXPECT_EQ(Held()->to, postgres_.info.server.wal_end);
   EXPECT_NE(Held()->id, first.id);
-  Accept();
-  Pass(seconds(15));
-  EXPECT_EQ(State(), RelayState::kStreaming);
+  AcceptAndStream();
 }
 
 TEST_F(RelayGapTest, AnotherGapDoesNotCoverRowsThatAnUnloggedLeafHid) {
-  StartAndPublish();
-  Look();
-  UnlogLeaf();
-  Look();
-  Pass(seconds(1));
-  ExpectHeld(ErrorCode::kPublicationChanged);
+  HoldLeafGap();
   LogLeaf();
   MoveSlot();
   Pass(seconds(15));
@@ -567,9 +567,7 @@ TEST_F(RelayGapTest, AnotherGapDoesNotCoverRowsThatAnUnloggedLeafHid) {
   Accept();
   Pass(seconds(15));
   ExpectHeld(ErrorCode::kPublicationChanged);
-  Accept();
-  Pass(seconds(15));
-  EXPECT_EQ(State(), RelayState::kStreaming);
+  AcceptAndStream();
 }
 
 TEST_F(RelayGapTest, AcceptedPublicationChangeDoesNotCoverAMovedSlot) {
