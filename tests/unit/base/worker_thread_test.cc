@@ -24,7 +24,9 @@ TEST(WorkerThreadTest, EndOfTheOwnerInterruptsTheRest) {
   EXPECT_TRUE(stopped);
 }
 
-TEST(WorkerThreadTest, NeedNotStart) { const WorkerThread worker; }
+TEST(WorkerThreadTest, NeedNotStart) {
+  const WorkerThread worker;
+}
 
 }  // namespace
 }  // namespace walrelay
