@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "kafka/conf.h"
+#include "kafka/delivery_error.h"
 #include "kafka/partition_range.h"
 #include "kafka/topic_replicas.h"
 #include "stream/stored_events.h"
@@ -50,6 +51,15 @@ absl::Status CheckReplicas(rd_kafka_t* client, const std::string& topic, int32_t
       topic, number,
       fmt::format("has {} in-sync replicas of {}; min.insync.replicas is {}", found->isr_cnt,
                   found->replica_cnt, least ? std::to_string(*least) : "unknown"));
+}
+
+// A commit, or a progress record, waits for no partition that is known here.
+absl::Status AskAnyBroker(rd_kafka_t* client, SteadyTime deadline) {
+  const struct rd_kafka_metadata* found = nullptr;
+  const rd_kafka_resp_err_t error =
+      rd_kafka_metadata(client, /*all_topics=*/0, nullptr, &found, MillisBefore(deadline));
+  const KafkaMetadata metadata(found);
+  return error == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus() : LastClientError(client, error);
 }
 
 absl::Status CheckTopic(rd_kafka_t* client, const std::string& topic,
@@ -96,6 +106,9 @@ absl::Status AskLeaders(KafkaConf conf, const std::vector<AwaitedPartition>& par
                         SteadyTime deadline) {
   rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
   WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
+  if (partitions.empty()) {
+    return AskAnyBroker(client.get(), deadline);
+  }
   std::map<std::string, std::vector<int32_t>> by_topic;
   for (const AwaitedPartition& awaited : partitions) {
     by_topic[awaited.topic].push_back(awaited.partition);
@@ -177,14 +190,13 @@ ClientExaminer::~ClientExaminer() {
 }
 
 void ClientExaminer::Begin(std::vector<AwaitedPartition> partitions) {
-  if (stopped_ || begun_ || running_) {
+  if (stopped_ || begun_) {
     return;
   }
   if (thread_.joinable()) {
-    thread_.join();  // it has ended
+    thread_.join();  // its result was taken: it only ends
   }
   begun_ = true;
-  running_ = true;
   BeginState();
   thread_ =
       std::thread(InLogScope([this, partitions = std::move(partitions)] { Run(partitions); }));
@@ -234,7 +246,6 @@ void ClientExaminer::Run(const std::vector<AwaitedPartition>& partitions) {
     result_ = std::move(found);
   }
   eventfd_write(wakeup_fd_, 1);
-  running_ = false;
 }
 
 }  // namespace walrelay

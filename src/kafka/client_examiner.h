@@ -14,7 +14,6 @@
 
 #include <librdkafka/rdkafka.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -42,7 +41,8 @@ struct AwaitedPartition {
 };
 
 // Whether the brokers could accept records for these partitions, as a client with this
-// configuration (MakeConsumerConf()) finds; blocks until `deadline` at most. Errors: WR-4008 names
+// configuration (MakeConsumerConf()) finds; blocks until `deadline` at most. Without partitions,
+// whether a broker answers. Errors: WR-4008 names
 // the partition without a leader, without enough in-sync replicas, or whose leader does not answer;
 // WR-4001, WR-4004, WR-4005, WR-4007. Partitions whose replicas are not all in sync count as short
 // of them if min.insync.replicas cannot be read.
@@ -90,7 +90,6 @@ class ClientExaminer {
   const ConfFactory make_conf_;
   bool stopped_ = false;
   bool begun_ = false;  // the result was not taken
-  std::atomic<bool> running_ = false;
   std::mutex mutex_;
   std::condition_variable described_;  // with mutex_: describing_ has become false
   bool describing_ = false;            // guarded by mutex_

@@ -26,7 +26,8 @@
 namespace walrelay::testing {
 
 constexpr std::chrono::seconds kTimeout{30};  // only a broken test waits this long
-constexpr int16_t kProduceRequest = 0;        // Kafka's api keys
+constexpr int kTimeoutMillis = static_cast<int>(std::chrono::milliseconds(kTimeout).count());
+constexpr int16_t kProduceRequest = 0;  // Kafka's api keys
 constexpr int16_t kInitProducerIdRequest = 22;
 constexpr int16_t kAddPartitionsRequest = 24;
 constexpr int16_t kEndTxnRequest = 26;

@@ -1,6 +1,7 @@
 #include "kafka/client_examiner.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <future>
@@ -48,6 +49,7 @@ TEST_F(ClientExaminerTest, BrokersThatAreDownAreUnreachable) {
   StopBrokers();
   EXPECT_THAT(Ask({{"orders", 0}}, std::chrono::seconds(1)),
               HasError(ErrorCode::kKafkaUnreachable));
+  EXPECT_THAT(Ask({}, std::chrono::seconds(1)), HasError(ErrorCode::kKafkaUnreachable));
 }
 
 // The producer's own connection is of no importance: another client is asked.
@@ -97,8 +99,10 @@ TEST_F(ClientExaminerTest, ClientThatHoldsItsLocksIsExaminedWithoutItsState) {
       wakeup.get(), [this] { return MakeConsumerConf(config_.kafka); });
   for (int i = 0; i < 2; ++i) {
     examiner.Begin({});
-    eventfd_t signalled = 0;
-    ASSERT_EQ(eventfd_read(wakeup.get(), &signalled), 0);
+    pollfd signalled{wakeup.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&signalled, 1, testing::kTimeoutMillis), 1);
+    eventfd_t count = 0;
+    eventfd_read(wakeup.get(), &count);
     const auto found = examiner.Take();
     ASSERT_TRUE(found.has_value());
     EXPECT_THAT(found->brokers, IsOk());

@@ -46,17 +46,14 @@ class KafkaProducerTest : public testing::ProducerFixture {
     const KafkaPartitionList partitions(rd_kafka_topic_partition_list_new(1));
     rd_kafka_topic_partition_list_add(partitions.get(), "orders", 0)->offset = 0;
     rd_kafka_assign(client.get(), partitions.get());
-    const KafkaMessage message(rd_kafka_consumer_poll(client.get(), kTimeoutMillis));
+    const KafkaMessage message(rd_kafka_consumer_poll(client.get(), testing::kTimeoutMillis));
     EXPECT_TRUE(message != nullptr && message->err == RD_KAFKA_RESP_ERR_NO_ERROR);
     return message != nullptr ? rd_kafka_message_timestamp(message.get(), nullptr) : 0;
   }
   bool Readable() {
     pollfd wakeup{producer_->poll_fd(), POLLIN, 0};
-    return ::poll(&wakeup, 1, kTimeoutMillis) == 1;
+    return ::poll(&wakeup, 1, testing::kTimeoutMillis) == 1;
   }
-
-  static constexpr int kTimeoutMillis =
-      static_cast<int>(std::chrono::milliseconds(testing::kTimeout).count());
 };
 
 TEST_F(KafkaProducerTest, DeliveryHasTheTokenPartitionAndOffsetOfTheRecord) {

@@ -57,7 +57,7 @@ class TailReaderTest : public testing::ProducerFixture {
   }
   TailReader::Result Await() {
     pollfd wakeup{wakeup_.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&wakeup, 1, kTimeoutMillis), 1);
+    EXPECT_EQ(::poll(&wakeup, 1, testing::kTimeoutMillis), 1);
     eventfd_t count = 0;
     eventfd_read(wakeup_.get(), &count);
     std::vector<TailReader::Result> results = reader_->DrainResults();
@@ -85,9 +85,6 @@ class TailReaderTest : public testing::ProducerFixture {
     EXPECT_EQ(result.trouble, "");
     return LastOf(result);
   }
-
-  static constexpr int kTimeoutMillis =
-      static_cast<int>(std::chrono::milliseconds(kTimeout).count());
 
   WalHistory history_{.parts = {{kHistory, Lsn(UINT64_MAX)}}, .routing = kRouting};
   const UniqueFd wakeup_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
@@ -258,7 +255,7 @@ TEST_F(TailReaderTest, TopicsAreReadOneAfterAnother) {
   std::vector<std::string> topics;
   while (topics.size() < 2) {
     pollfd wakeup{wakeup_.get(), POLLIN, 0};
-    ASSERT_EQ(::poll(&wakeup, 1, kTimeoutMillis), 1);
+    ASSERT_EQ(::poll(&wakeup, 1, testing::kTimeoutMillis), 1);
     for (const TailReader::Result& result : reader_->DrainResults()) {
       EXPECT_EQ(result.trouble, "");
       topics.push_back(result.topic);
