@@ -156,8 +156,10 @@ RelayStatus StatusReporter::DescribeStream(MonoTime now, const Session& session)
 }
 
 // The sampler sees what the server's process does, and how far it could have sent. What it saw is
-// outdated once anything was received: then the stream is not silent. While this process does not
-// read, the server has to wait.
+// outdated once anything was received: then the stream is not silent. The rows of a transaction
+// that is not complete do not move the position: they end a silence as well, except a wait for a
+// standby, which began behind them and may have begun on an earlier connection. While this process
+// does not read, the server has to wait.
 std::optional<StatusReporter::Silent> StatusReporter::Silence(MonoTime now,
                                                               const Session& session) const {
   const auto slot = parts_.board.slot();
@@ -165,12 +167,16 @@ std::optional<StatusReporter::Silent> StatusReporter::Silence(MonoTime now,
   const WallTime wall = parts_.clock.WallNow();
   if (!slot || !slot->silence || !sampler.IsCurrent(sampler.slot, wall) ||
       slot->silence->backend_pid != session.backend_pid() || session.stalled_since() ||
-      slot->silence->received != parts_.tracker.received() ||
-      now - session.last_handled() < slot->silence->lasted) {
+      slot->silence->received != parts_.tracker.received()) {
+    return std::nullopt;
+  }
+  const Micros age = std::max(wall - *sampler.slot, Micros(0));
+  const Micros quiet = slot->silence->cause == SilenceCause::kStandby ? age : slot->silence->lasted;
+  if (now - session.last_handled() < quiet) {
     return std::nullopt;
   }
   return Silent{.error = SilenceStatus(*slot),
-                .lasts = slot->silence->lasted + std::max(wall - *sampler.slot, Micros(0)),
+                .lasts = slot->silence->lasted + age,
                 .rows_may_wait = RowsMayWait()};
 }
 

@@ -96,7 +96,8 @@ absl::Status SilenceStatus(const SlotSample& sample) {
 }
 
 // The cause that lasts is the one of all samples: a process that works once in between has made
-// progress.
+// progress. A standby is awaited by every process that sends the same position: the wait outlives a
+// connection.
 std::optional<StreamSilence> StreamWatch::Add(MonoTime now, const SlotSample& sample,
                                               const OwnStream& stream) {
   WR_CHECK(!episode_ || now >= episode_->since, "samples are in the order of time");
@@ -108,8 +109,9 @@ std::optional<StreamSilence> StreamWatch::Add(MonoTime now, const SlotSample& sa
                         .pid = stream.backend_pid,
                         .received = stream.received,
                         .cause = CauseOf(sample, stream)};
-  const bool lasts = episode_ && episode_->pid == present.pid &&
-                     episode_->received == present.received && episode_->cause == present.cause;
+  const bool lasts = episode_ && episode_->received == present.received &&
+                     episode_->cause == present.cause &&
+                     (episode_->pid == present.pid || present.cause == SilenceCause::kStandby);
   if (!lasts) {
     episode_ = present;
   }

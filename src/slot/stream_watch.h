@@ -43,7 +43,7 @@ class StreamWatch {
   std::optional<StreamSilence> Add(MonoTime now, const SlotSample& sample, const OwnStream& stream);
 
  private:
-  // The samples since `since` are equal in these.
+  // The samples since `since` are equal in these; in pid only unless a standby is awaited.
   struct Episode {
     MonoTime since;
     int pid = 0;

@@ -238,6 +238,25 @@ TEST_F(RelayMetricsTest, StreamThatWaitsForAStandbyIsNotUpToDate) {
   EXPECT_EQ(metrics_.oldest_unpublished_age_seconds->Value(), 0);
 }
 
+// The server sends the published transaction again, and waits before the next one, as it has since
+// before the connection broke.
+TEST_F(RelayMetricsTest, WaitForAStandbyOutlivesTheConnection) {
+  Start();
+  Publish("order");
+  Pass(std::chrono::seconds(20));
+  postgres_.BreakConnection();
+  Pass(std::chrono::seconds(5));
+  ASSERT_EQ(board_.Read().state, RelayState::kStreaming);
+  Publish("other");
+  Pass(std::chrono::seconds(1));
+  SlotSample slot = SilentSlot(board_, SilenceCause::kStandby);
+  slot.silence->backend_pid = postgres_.info.server.backend_pid;
+  slot.silence->lasted = std::chrono::minutes(5);
+  board_.SetSlot(slot, clock_.WallNow());
+  Pass(std::chrono::milliseconds(250));
+  EXPECT_EQ(ShownError(), ErrorCode::kStandbyAwaited);
+}
+
 TEST_F(RelayMetricsTest, LongDecodingIsABacklogAndNoError) {
   Start();
   Publish("order");

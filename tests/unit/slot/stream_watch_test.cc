@@ -86,6 +86,17 @@ TEST_F(StreamWatchTest, AwaitedStandbyIsReportedAfterTenSeconds) {
       HasError(ErrorCode::kStandbyAwaited, "slot east does not exist, slot west has no reader"));
 }
 
+TEST_F(StreamWatchTest, WaitForAStandbyOutlivesTheConnection) {
+  WaitsForStandby();
+  Sample();
+  sample_.row.active_pid = reader_ = 4712;
+  Sample();
+  sample_.row.active_pid = reader_ = 4713;
+  Sample();
+  EXPECT_EQ(sample_.silence->lasted, seconds(10));
+  EXPECT_THAT(SilenceStatus(sample_), HasError(ErrorCode::kStandbyAwaited));
+}
+
 // A stream that waits for the standby at each sample, but moves in between.
 TEST_F(StreamWatchTest, HealthyStreamThatWaitsForStandbysIsNotSilent) {
   WaitsForStandby();
