@@ -176,10 +176,35 @@ SELECT a.datname, a.rolname,
                OR x.usesysid OPERATOR(pg_catalog.=) a.setrole)) AS sessions
 FROM asynchronous a)";
 
+// The view has no row where the server does not have the setting, or the role may not read it.
+absl::Status CheckOutputPlugins(PgConnection& connection, Micros timeout, Findings& out) {
+  WR_ASSIGN_OR_RETURN(
+      const PgResult row,
+      connection.Query("SELECT s.setting, 'pgoutput' OPERATOR(pg_catalog.=) ANY ("
+                       "pg_catalog.regexp_split_to_array(s.setting, ', *')) AS has_pgoutput "
+                       "FROM pg_catalog.pg_settings s "
+                       "WHERE s.name OPERATOR(pg_catalog.=) 'output_plugin_libraries'",
+                       timeout));
+  if (row.rows() == 0 || row.Bool(0, "has_pgoutput")) {
+    return absl::OkStatus();
+  }
+  const std::string_view listed = row.Text(0, "setting");
+  out.Problem(
+      "postgres.output_plugin_libraries",
+      fmt::format("output_plugin_libraries is \"{}\", without pgoutput: Postgres refuses to "
+                  "create and to read the slot",
+                  listed),
+      fmt::format("ALTER SYSTEM SET output_plugin_libraries = pgoutput{}{}; "
+                  "SELECT pg_reload_conf();",
+                  listed.empty() ? "" : ", ", listed));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckServerSettings(PgConnection& connection, const Config& config, Findings& out) {
   const Micros timeout = config.source.connect_timeout;
+  WR_RETURN_IF_ERROR(CheckOutputPlugins(connection, timeout, out));
   WR_ASSIGN_OR_RETURN(const std::string wal_level, ReadSetting(connection, "wal_level", timeout));
   if (wal_level != "logical") {
     out.Problem("postgres.wal_level",

@@ -326,5 +326,21 @@ class NotLogicalTest(DoctorCase):
                     "ALTER SYSTEM SET max_slot_wal_keep_size")
 
 
+class UnlistedPluginTest(DoctorCase):
+    """Newer minors create and read slots of listed plugins only."""
+
+    postgres_options = {"settings": {"output_plugin_libraries": "test_decoding"}, "major": 18}
+
+    def prepare(self) -> None:
+        """No slot can be created on this server."""
+
+    def test_remedy_lists_the_plugin(self) -> None:
+        found = self.expect("postgres.output_plugin_libraries", "problem", "without pgoutput")
+        for statement in found["remedy"].split(";")[:2]:
+            self.postgres.psql(statement)
+        self.database.create_slot(self.slot)
+        self.assertEqual(self.findings("postgres.output_plugin_libraries"), [])
+
+
 if __name__ == "__main__":
     main()
