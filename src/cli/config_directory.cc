@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/trusted_path.h"
 #include "config/option.h"
+#include "doctor/config_checks.h"
 #include "postgres/connection_parameters.h"
 #include "walrelay/error.h"
 
@@ -122,6 +123,16 @@ absl::StatusOr<LoadedConfig> LoadFile(const fs::path& file, const ConfigFlags& f
   return LoadCheckedConfig(one);
 }
 
+std::vector<std::string> ExposedSecrets(const LoadedConfig& loaded) {
+  Findings findings({});
+  CheckSecretsAreKept(loaded, findings);
+  std::vector<std::string> sentences;
+  for (const Finding& finding : findings.all()) {
+    sentences.push_back(fmt::format("{}: {}", finding.text, finding.remedy));
+  }
+  return sentences;
+}
+
 }  // namespace
 
 absl::StatusOr<ProcessSpec> LoadConfigDirectory(const std::string& directory,
@@ -133,7 +144,9 @@ absl::StatusOr<ProcessSpec> LoadConfigDirectory(const std::string& directory,
   for (const fs::path& file : files) {
     absl::StatusOr<LoadedConfig> loaded = LoadFile(file, flags);
     absl::Status status = loaded.status();
+    std::vector<std::string> exposed;
     if (status.ok()) {
+      exposed = ExposedSecrets(*loaded);
       WR_RETURN_IF_ERROR(process.Add(*loaded));
       status = slots.Add(file.string(), loaded->config.source);
       loaded->config.http = {};
@@ -143,7 +156,8 @@ absl::StatusOr<ProcessSpec> LoadConfigDirectory(const std::string& directory,
         {.name = file.stem().string(),
          .file = file.string(),
          .config = status.ok() ? absl::StatusOr<Config>(loaded->config) : status,
-         .import_summary = loaded.ok() ? loaded->import_summary : ""});
+         .import_summary = loaded.ok() ? loaded->import_summary : "",
+         .exposed_secrets = std::move(exposed)});
   }
   const auto same = std::adjacent_find(
       spec.pipelines.begin(), spec.pipelines.end(),
@@ -160,12 +174,14 @@ absl::StatusOr<ProcessSpec> LoadConfigDirectory(const std::string& directory,
 absl::StatusOr<ProcessSpec> LoadSinglePipeline(const ConfigFlags& flags) {
   WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadCheckedConfig(flags));
   ProcessSpec spec{.http = loaded.config.http, .log = loaded.config.log, .pipelines = {}};
+  std::vector<std::string> exposed = ExposedSecrets(loaded);
   loaded.config.http = {};
   loaded.config.log = {};
   spec.pipelines.push_back({.name = "",
                             .file = loaded.file_name,
                             .config = std::move(loaded.config),
-                            .import_summary = std::move(loaded.import_summary)});
+                            .import_summary = std::move(loaded.import_summary),
+                            .exposed_secrets = std::move(exposed)});
   return spec;
 }
 

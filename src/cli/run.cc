@@ -64,6 +64,9 @@ void LogStart(const ProcessSpec& spec) {
     if (!pipeline.import_summary.empty()) {
       LogInfo("imported", pipeline.import_summary, {{"file", pipeline.file}});
     }
+    for (const std::string& exposed : pipeline.exposed_secrets) {
+      LogWarning("secret_exposed", exposed);
+    }
   }
 }
 

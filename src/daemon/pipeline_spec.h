@@ -17,6 +17,7 @@ struct PipelineSpec {
   // Or why it is invalid. Its sections [http] and [log] have their defaults.
   absl::StatusOr<Config> config;
   std::string import_summary;  // if the file was a connector's: the result of the import
+  std::vector<std::string> exposed_secrets;  // those that every local user can read, as sentences
 };
 
 // The configuration of a process. Sections [http] and [log] belong to the process.

@@ -95,6 +95,15 @@ class PasswordTest(IntegrationTest):
         self.assertEqual(relay.wait_exit(), 78)
         self.assertNotIn(PART, relay.log_text)
 
+    def test_configuration_with_a_password_that_others_can_read_is_reported(self) -> None:
+        relay = self.new_relay({"source.password": CANARY})
+        Path(relay.config).chmod(0o644)
+        relay.start()
+        line = relay.wait_for_log("secret_exposed")
+        self.assertIn(f"{relay.config} contains source.password", line["msg"])
+        self.assertIn("chmod o=", line["msg"])
+        relay.wait_ready()
+
     def test_no_core_file_is_written(self) -> None:
         relay = self.start_relay({"source.password": CANARY})
         relay.wait_ready()
