@@ -165,7 +165,9 @@ constexpr Option kOptions[] = {
         "source", "message_prefixes", kList,
         "Prefixes of logical messages that are events (`pg_logical_emit_message(true, "
         "prefix, json)`), as globs. walrelay maps the members of a message like the columns "
-        "of the first table. Requires Postgres 14. Empty: messages are not read."),
+        "of the first table. Requires Postgres 14. Empty: messages are not read. Stop the relay "
+        "(SIGTERM) before you remove the last prefix: after a kill, a transaction of messages that "
+        "was published and is not sent any more is missed, and held as a gap (WR-2204)."),
     ChoiceRow<kSource, &SourceConfig::origin>(
         "source", "origin",
         "Which transactions are events: of `any` origin, or those without one (`none`), which were "

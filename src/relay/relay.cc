@@ -682,7 +682,8 @@ void Relay::Drain() {
 void Relay::ContinueDrain(MonoTime now) {
   WR_CHECK(state_.draining, "a drain was requested");
   if (state_.phase != Phase::kStreaming) {
-    // Nothing can be confirmed without a stream; records in flight are published again.
+    // Nothing can be confirmed without a stream, nor recorded, because another instance may have
+    // the slot by now: what is not confirmed is published again.
     Finish(absl::OkStatus());
     return;
   }

@@ -123,6 +123,18 @@ class PublicationGapTest:
         self.outbox.insert(3)
         self.expect_published(1, 3)
 
+    def test_held_gap_says_when_the_idle_slot_may_be_lost(self) -> None:
+        if self.postgres.major < 18:
+            self.skipTest("idle_replication_slot_timeout exists since Postgres 18")
+        self.addCleanup(self.postgres.psql, "SELECT pg_reload_conf()")
+        self.addCleanup(self.postgres.psql, "ALTER SYSTEM RESET idle_replication_slot_timeout")
+        self.postgres.psql("ALTER SYSTEM SET idle_replication_slot_timeout = '1d'")
+        self.postgres.psql("SELECT pg_reload_conf()")
+        self.between_polls("ALTER PUBLICATION walrelay DROP TABLE outbox")
+        self.expect_held("WR-2110")
+        self.relay.wait_until(lambda: "lets Postgres invalidate it from" in self.relay.get("/status.txt")[1], 60,
+                              "the time at which the slot may be lost")
+
     def test_change_that_hides_no_row_is_not_a_gap(self) -> None:
         self.sql(f"CREATE ROLE {self.name}_owner")
         self.addClassCleanup(self.postgres.psql, f"DROP ROLE {self.name}_owner")  # after the database
