@@ -431,15 +431,19 @@ class CommandLine {
     command->add_option("--rate", republish_.rate, "Publish at most this many rows per second")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000));
-    command->add_flag("--accept-deletion", republish_.accept_deletion,
-                      "Also publish records that are older than their topic keeps records: Kafka "
-                      "deletes these soon after they are published");
+    AddAcceptDeletionFlag(command, republish_.accept_deletion);
     CLI::Option* dry_run = command->add_flag(
         "--dry-run", republish_.dry_run,
         "Print the records instead, and their number; do not connect to Kafka, except for "
         "--after-lsn");
     command->add_flag("--json", republish_.json, "With --dry-run: print one JSON object per line")
         ->needs(dry_run);
+  }
+
+  static void AddAcceptDeletionFlag(CLI::App* command, bool& accept) {
+    command->add_flag("--accept-deletion", accept,
+                      "Also publish records that are older than their topic keeps records: Kafka "
+                      "deletes these soon after they are published");
   }
 
   void AddRowFlags(CLI::App* command) {
@@ -507,6 +511,7 @@ class CommandLine {
     retry->add_flag("--trust-topic", dead_letters_.trust_topic,
                     "Publish the rows that the dead letters have, also those that are not in their "
                     "table: only if no other user may write to the topic");
+    AddAcceptDeletionFlag(retry, dead_letters_.accept_deletion);
     CLI::Option* dry_run = retry->add_flag("--dry-run", dead_letters_.dry_run,
                                            "Print the records instead, and their number");
     retry->add_flag("--json", dead_letters_.json, "With --dry-run: print one JSON object per line")

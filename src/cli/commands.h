@@ -183,6 +183,7 @@ struct DeadLettersFlags {
   bool all = false;                // retry
   bool again = false;              // retry: also those that were retried before
   bool trust_topic = false;        // retry: publish the letters' rows, not those of the tables
+  bool accept_deletion = false;    // retry: also records that Kafka would delete at once
   bool dry_run = false;            // retry
 };
 // All three read the topic for dead letters as it is now, and need the configuration of the

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -11,7 +10,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/dead_letter_report.h"
-#include "dryrun/record_printer.h"
+#include "cli/row_run.h"
 #include "republish/dead_letter_retry.h"
 #include "republish/dead_letter_topic.h"
 #include "republish/republish_producer.h"
@@ -90,6 +89,20 @@ absl::StatusOr<bool> Show(const DeadLettersFlags& flags) {
   return found;
 }
 
+// Routes the letters and publishes none. What cannot be routed is reported when it is published.
+absl::StatusOr<RecordAges> ReadAges(const Config& config, RetryOptions options) {
+  RecordAges ages;
+  options.make_producer = PrintingProducers(/*json=*/false);
+  options.mark = false;
+  options.on_failed = [](const DeadLetterId&, const absl::Status&) {};
+  options.filter = [&ages](const OutboxRow&, const Record& record) {
+    ages.Note(record.topic, record.timestamp);
+    return false;
+  };
+  WR_RETURN_IF_ERROR(RetryDeadLetters(config, options).status());
+  return ages;
+}
+
 // Exit code 3 if a letter failed again.
 absl::StatusOr<bool> Retry(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(ForChange(flags.config, !flags.dry_run)));
@@ -101,16 +114,16 @@ absl::StatusOr<bool> Retry(const DeadLettersFlags& flags) {
     return Error(ErrorCode::kUsage, "no dead letters are selected",
                  "Select them with --id or --code; --all selects every one that was not retried.");
   }
-  options.make_producer = RepublishProducers(loaded.config);
-  if (flags.dry_run) {
-    options.make_producer = [&flags](const ProducerRequest&) {
-      return absl::StatusOr<std::unique_ptr<Producer>>(std::make_unique<RecordPrinter>(flags.json));
-    };
-  }
+  options.make_producer =
+      flags.dry_run ? PrintingProducers(flags.json) : RepublishProducers(loaded.config);
   options.on_failed = [](const DeadLetterId& id, const absl::Status& reason) {
     fmt::print(stderr, "{} failed: {} {}\n", ToString(id), ToString(CodeOf(reason)),
                Printable(MessageOf(reason)));
   };
+  if (!flags.dry_run) {
+    WR_RETURN_IF_ERROR(CheckDeletion(loaded.config, flags.accept_deletion, SystemClock(),
+                                     [&] { return ReadAges(loaded.config, options); }));
+  }
   WR_ASSIGN_OR_RETURN(const RetryCounts counts, RetryDeadLetters(loaded.config, options));
   fmt::print(flags.dry_run ? stderr : stdout, "{}{} published, {} failed, {} retried before\n",
              flags.dry_run ? "nothing was sent; the run would be: " : "", counts.published,

@@ -15,7 +15,6 @@
 #include "cli/progress_writer.h"
 #include "cli/row_run.h"
 #include "cli/time_flag.h"
-#include "dryrun/record_printer.h"
 #include "kafka/progress_topic.h"
 #include "kafka/topic_retention.h"
 #include "postgres/catalog_queries.h"
@@ -99,9 +98,6 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, const RepublishFlags& 
   WR_ASSIGN_OR_RETURN(RowReader reader,
                       RowReader::Open(std::move(connection), config, std::move(selection)));
   RecordAges ages;
-  const auto none = [](const ProducerRequest&) {
-    return absl::StatusOr<std::unique_ptr<Producer>>(std::make_unique<RecordPrinter>(false));
-  };
   RowPublisher::Options options{
       .policy = [](const absl::Status&) { return OnError::kSkip; },
       .filter =
@@ -111,8 +107,9 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, const RepublishFlags& 
           },
       .on_refused = [](const RowPublisher::Refusal&) {},
   };
-  WR_ASSIGN_OR_RETURN(const auto publisher,
-                      RowPublisher::Create(config, none, clock, std::move(options)));
+  WR_ASSIGN_OR_RETURN(
+      const auto publisher,
+      RowPublisher::Create(config, PrintingProducers(/*json=*/false), clock, std::move(options)));
   publisher->UseTables(reader.tables(), reader.relations());
   while (true) {
     WR_ASSIGN_OR_RETURN(const auto row, reader.Next());
@@ -123,27 +120,6 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, const RepublishFlags& 
   }
   WR_RETURN_IF_ERROR(publisher->Finish());
   return ages;
-}
-
-// Before anything is published: nothing shows afterwards that records were deleted.
-absl::Status RefuseDeletion(const Config& config, const RepublishFlags& flags,
-                            RowSelection selection, const Clock& clock) {
-  WR_ASSIGN_OR_RETURN(const RecordAges ages, ReadAges(config, flags, std::move(selection), clock));
-  WR_ASSIGN_OR_RETURN(const std::vector<DeletedAtOnce> deleted,
-                      ReadDeletedAtOnce(config.kafka, ages, clock.WallNow()));
-  std::string text;
-  for (const DeletedAtOnce& each : deleted) {
-    text += (text.empty() ? "" : "; ") + Describe(each);
-  }
-  if (text.empty()) {
-    return absl::OkStatus();
-  }
-  if (!flags.accept_deletion) {
-    return Error(ErrorCode::kKeptTooShortly, text);
-  }
-  fmt::print(stderr, "walrelay: warning: Kafka deletes records soon after they are published: {}\n",
-             text);
-  return absl::OkStatus();
 }
 
 absl::Status Republish(const Config& config, const RepublishFlags& flags) {
@@ -170,21 +146,20 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
                flags.topic.empty() ? "their topics" : "topic " + flags.topic, Describe(*order),
                flags.header, run);
   }
-  if (!flags.dry_run && config.route.timestamp != TimestampSource::kNow) {
-    WR_RETURN_IF_ERROR(RefuseDeletion(config, flags, selected, clock));
+  if (!flags.dry_run) {
+    WR_RETURN_IF_ERROR(CheckDeletion(config, flags.accept_deletion, clock,
+                                     [&] { return ReadAges(config, flags, selected, clock); }));
   }
   RowRun progress(rows);
   RowPublisher::Options options = progress.options();
   options.headers = {{flags.header, run}};
   options.topic = flags.topic;
   options.rows_per_second = flags.dry_run ? 0 : flags.rate;
-  ProducerFactory printers = [&flags](const ProducerRequest&) {
-    return absl::StatusOr<std::unique_ptr<Producer>>(std::make_unique<RecordPrinter>(flags.json));
-  };
   WR_ASSIGN_OR_RETURN(
       const auto publisher,
-      RowPublisher::Create(config, flags.dry_run ? printers : RepublishProducers(config), clock,
-                           std::move(options)));
+      RowPublisher::Create(
+          config, flags.dry_run ? PrintingProducers(flags.json) : RepublishProducers(config), clock,
+          std::move(options)));
   WR_CHECK(publisher->UseTables(reader.tables(), reader.relations()),
            "the reader reads configured tables");
   const absl::Status result = progress.Publish(*publisher, [&] { return reader.Next(); });

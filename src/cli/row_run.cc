@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "base/system_clock.h"
 #include "base/text.h"
+#include "dryrun/record_printer.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -22,6 +25,35 @@ std::string Describe(const RowPublisher::Counts& counts) {
     out += fmt::format(", {} sent to the dead-letter topic", counts.dead_letters);
   }
   return out;
+}
+
+ProducerFactory PrintingProducers(bool json) {
+  return [json](const ProducerRequest&) {
+    return absl::StatusOr<std::unique_ptr<Producer>>(std::make_unique<RecordPrinter>(json));
+  };
+}
+
+absl::Status CheckDeletion(const Config& config, bool accept, const Clock& clock,
+                           const std::function<absl::StatusOr<RecordAges>()>& read_ages) {
+  if (config.route.timestamp == TimestampSource::kNow) {
+    return absl::OkStatus();
+  }
+  WR_ASSIGN_OR_RETURN(const RecordAges ages, read_ages());
+  const auto deleted = ReadDeletedAtOnce(config.kafka, ages, clock.WallNow());
+  absl::Status found = deleted.status();
+  if (deleted.ok() && !deleted->empty()) {
+    std::string text;
+    for (const DeletedAtOnce& each : *deleted) {
+      text += (text.empty() ? "" : "; ") + Describe(each);
+    }
+    found = Error(ErrorCode::kKeptTooShortly, text);
+  }
+  if (!accept || !HasCode(found, ErrorCode::kKeptTooShortly)) {
+    return found;
+  }
+  fmt::print(stderr, "walrelay: warning: Kafka deletes records soon after they are published: {}\n",
+             MessageOf(found));
+  return absl::OkStatus();
 }
 
 RowPublisher::Options RowRun::options() {

@@ -1,5 +1,5 @@
 // RowRun: a command that publishes rows, as its user sees it: progress and refused rows on standard
-// error.
+// error. Besides, what such commands share.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,28 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kafka/topic_retention.h"
 #include "postgres/row_reader.h"
 #include "republish/row_publisher.h"
 #include "walrelay/clock.h"
+#include "walrelay/config.h"
+#include "walrelay/producer.h"
 
 namespace walrelay {
 
 // "3 published, 1 skipped, 2 sent to the dead-letter topic": parts that are 0 are omitted, except
 // the first.
 std::string Describe(const RowPublisher::Counts& counts);
+
+// Producers that print the records (RecordPrinter), and send none.
+ProducerFactory PrintingProducers(bool json);
+
+// Before a command publishes rows of any age: nothing shows afterwards that Kafka deleted records.
+// `read_ages` finds out the records' ages without publishing any. WR-4038 if topics would delete
+// some at once; with `accept`, a warning on standard error. Not with route.timestamp = "now", which
+// makes records new. Errors: those of `read_ages` and of ReadDeletedAtOnce().
+absl::Status CheckDeletion(const Config& config, bool accept, const Clock& clock,
+                           const std::function<absl::StatusOr<RecordAges>()>& read_ages);
 
 class RowRun {
  public:

@@ -190,6 +190,7 @@ class PipelineThread final : public RunningPipeline {
     KafkaProducer::Options options = KafkaProducer::OptionsFor(config_.kafka);
     // The headers of a delivery are read only if they are printed.
     options.delivery_details = delivery_details;
+    options.warn_of_deletion = true;
     options.reaper = &reaper_;
     // Shared: a client that is being closed may outlive the pipeline.
     options.on_partitions_changed = [metrics = metrics_] {

@@ -21,6 +21,8 @@
 #include "kafka/produce_call.h"
 #include "kafka/progress_topic.h"
 #include "kafka/topic_creation.h"
+#include "kafka/topic_retention.h"
+#include "kafka/topic_settings.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -279,6 +281,9 @@ absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, Deliv
     return ProduceError(error, record, partition, topic);
   }
   client_->topics->OnAccepted(topic, partition, now_);
+  if (!std::exchange(topic.has_record, true)) {
+    OnFirstRecord(record, topic);
+  }
   if (transaction_ != nullptr) {
     transaction_->OnAccepted(token, topic.name);
   }
@@ -386,8 +391,42 @@ void KafkaProducer::OnEvent(rd_kafka_event_t* event, DeliverySink& sink) {
       return OnErrorEvent(event);
     case RD_KAFKA_EVENT_CREATETOPICS_RESULT:
       return client_->creator->OnAnswer(ReadTopicAnswers(event, options_.topics), now_);
+    case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
+      return OnSettings(event);
     default:
       return;
+  }
+}
+
+// It is the topic's oldest record if this relay catches up. Records of a relay that keeps up are
+// never old, and nothing is asked.
+void KafkaProducer::OnFirstRecord(const Record& record, const TopicTable::Topic& topic) {
+  constexpr Micros kOld = std::chrono::seconds(10);
+  constexpr size_t kMostTopics = 50;
+  if (!options_.warn_of_deletion || !record.timestamp || first_ages_.size() == kMostTopics) {
+    return;
+  }
+  // A column may have any time.
+  const Micros age = clock_.WallNow() - std::max(*record.timestamp, WallTime());
+  if (age > kOld) {
+    first_ages_[topic.name] = age;
+    RequestSettings(client_->handle.get(), RD_KAFKA_RESOURCE_TOPIC, {topic.name},
+                    client_->queue.get());
+  }
+}
+
+// Without the right to read settings there is no warning.
+void KafkaProducer::OnSettings(rd_kafka_event_t* event) {
+  for (const auto& [name, settings] : SettingsIn(event)) {
+    const auto age = first_ages_.find(name);
+    const auto kept = KeptFor({.name = name, .settings = settings});
+    if (age != first_ages_.end() && kept && age->second > *kept) {
+      LogWarning(
+          "deleted_at_once",
+          "Kafka deletes records soon after they are published: they are older than the "
+          "topic keeps records; see walrelay doctor, check kafka.retention",
+          {{"topic", name}, {"age", FormatDuration(age->second)}, {"kept", FormatDuration(*kept)}});
+    }
   }
 }
 

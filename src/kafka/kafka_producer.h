@@ -18,6 +18,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,8 +59,10 @@ class KafkaProducer final : public Producer {
     // Of topics in use; topic.metadata.refresh.interval.ms if that is less.
     Micros refresh_interval = std::chrono::minutes(1);
     Micros login_grace = std::chrono::seconds(30);  // after a refused login: Outdated()
-    Reaper* reaper = nullptr;                       // must outlive the producer
-    TopicsConfig topics;                            // who creates missing topics, and how
+    // Log a topic that deletes the first record of this producer at once, because of its time.
+    bool warn_of_deletion = false;
+    Reaper* reaper = nullptr;  // must outlive the producer
+    TopicsConfig topics;       // who creates missing topics, and how
     // Makes the settings of other clients. Empty: SkipStored() skips nothing, and Examine() finds
     // out nothing.
     TailReader::ConfFactory consumer_conf;
@@ -144,6 +147,8 @@ class KafkaProducer final : public Producer {
                            const TopicTable::Topic& topic);
   absl::StatusOr<ProduceResult> ProduceError(rd_kafka_resp_err_t error, const Record& record,
                                              int32_t partition, TopicTable::Topic& topic);
+  void OnFirstRecord(const Record& record, const TopicTable::Topic& topic);
+  void OnSettings(rd_kafka_event_t* event);
   void ApplyMetadata();
   void ApplyTails();
   void DrainReports(rd_kafka_event_t* event, DeliverySink& sink);
@@ -165,6 +170,8 @@ class KafkaProducer final : public Producer {
   const SystemClock clock_;
   MonoTime now_ = clock_.Now();  // at the last Poll()
   std::optional<MonoTime> acknowledged_at_;
+  // The ages of the first records of topics, which are compared with the topics' settings.
+  std::map<std::string, Micros> first_ages_;
 };
 
 }  // namespace walrelay

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/text.h"
 #include "kafka/topic_settings.h"
@@ -32,6 +33,10 @@ std::optional<Micros> KeptFor(const TopicInfo& topic) {
 void RecordAges::Note(std::string_view topic, std::optional<WallTime> time) {
   auto found = topics_.find(topic);
   if (found == topics_.end()) {
+    if (topics_.size() >= kMostTopics) {
+      ++uncompared_;
+      return;
+    }
     found = topics_.try_emplace(std::string(topic)).first;
   }
   ++found->second.records;
@@ -43,10 +48,18 @@ void RecordAges::Note(std::string_view topic, std::optional<WallTime> time) {
   constexpr WallTime kLatest = WallTime(std::chrono::years(200));
   const auto hour = std::chrono::floor<std::chrono::hours>(std::clamp(*time, WallTime(), kLatest));
   const auto next = hours.lower_bound(hour);
-  if (hours.size() < kMostHours) {
-    ++hours[hour];
+  if (next != hours.end() && next->first == hour) {
+    ++next->second;
+  } else if (hours_ < kMostHours || hours.empty()) {
+    ++hours_;
+    hours.emplace_hint(next, hour, 1);
+  } else if (next != hours.begin()) {
+    ++std::prev(next)->second;
   } else {
-    ++(next != hours.end() ? next : std::prev(next))->second;
+    auto oldest = hours.extract(next);
+    oldest.key() = hour;
+    ++oldest.mapped();
+    hours.insert(std::move(oldest));
   }
 }
 
@@ -92,6 +105,12 @@ absl::StatusOr<std::vector<DeletedAtOnce>> ReadDeletedAtOnce(const KafkaConfig& 
   const std::vector<std::string> names = ages.topics();
   if (names.empty()) {
     return std::vector<DeletedAtOnce>();
+  }
+  if (ages.uncompared() > 0) {
+    return Error(ErrorCode::kKeptTooShortly,
+                 fmt::format("{} records are for more topics than the {} that are compared: it is "
+                             "not known whether Kafka keeps them",
+                             ages.uncompared(), RecordAges::kMostTopics));
   }
   constexpr Micros kTimeout = std::chrono::seconds(15);
   WR_ASSIGN_OR_RETURN(const std::vector<TopicInfo> topics,

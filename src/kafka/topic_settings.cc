@@ -37,9 +37,8 @@ std::optional<int64_t> NumberIn(const KafkaSettings& settings, const std::string
 }
 
 // One request for all resources; brokers answer each separately.
-std::map<std::string, KafkaSettings> ReadSettings(rd_kafka_t* client, rd_kafka_ResourceType_t type,
-                                                  const std::vector<std::string>& names,
-                                                  int millis) {
+void RequestSettings(rd_kafka_t* client, rd_kafka_ResourceType_t type,
+                     const std::vector<std::string>& names, rd_kafka_queue_t* replies) {
   WR_CHECK(!names.empty(), "a request names a resource");
   std::vector<ConfigResource> owned;
   std::vector<rd_kafka_ConfigResource_t*> resources;
@@ -47,13 +46,13 @@ std::map<std::string, KafkaSettings> ReadSettings(rd_kafka_t* client, rd_kafka_R
     owned.emplace_back(rd_kafka_ConfigResource_new(type, name.c_str()));
     resources.push_back(owned.back().get());
   }
-  const KafkaQueue queue(rd_kafka_queue_new(client));
-  rd_kafka_DescribeConfigs(client, resources.data(), resources.size(), nullptr, queue.get());
-  const KafkaEvent event(rd_kafka_queue_poll(queue.get(), millis));
-  const rd_kafka_DescribeConfigs_result_t* result =
-      event != nullptr ? rd_kafka_event_DescribeConfigs_result(event.get()) : nullptr;
+  rd_kafka_DescribeConfigs(client, resources.data(), resources.size(), nullptr, replies);
+}
+
+std::map<std::string, KafkaSettings> SettingsIn(rd_kafka_event_t* event) {
+  const rd_kafka_DescribeConfigs_result_t* result = rd_kafka_event_DescribeConfigs_result(event);
   std::map<std::string, KafkaSettings> settings;
-  if (result == nullptr || rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+  if (result == nullptr || rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return settings;
   }
   size_t count = 0;
@@ -65,6 +64,15 @@ std::map<std::string, KafkaSettings> ReadSettings(rd_kafka_t* client, rd_kafka_R
     }
   }
   return settings;
+}
+
+std::map<std::string, KafkaSettings> ReadSettings(rd_kafka_t* client, rd_kafka_ResourceType_t type,
+                                                  const std::vector<std::string>& names,
+                                                  int millis) {
+  const KafkaQueue queue(rd_kafka_queue_new(client));
+  RequestSettings(client, type, names, queue.get());
+  const KafkaEvent event(rd_kafka_queue_poll(queue.get(), millis));
+  return event != nullptr ? SettingsIn(event.get()) : std::map<std::string, KafkaSettings>();
 }
 
 }  // namespace walrelay

@@ -62,6 +62,7 @@ class TopicTable {
     std::optional<int32_t> sought;
     TopicPartitions partitions;
     // The events that the topic had when its end was read, by partition; empty: none are known.
+    bool has_record = false;  // librdkafka accepted one
     Tail tail = Tail::kUnread;
     std::vector<StoredEvents> stored;
 

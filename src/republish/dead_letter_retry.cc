@@ -52,6 +52,7 @@ class Retry {
     relations_ = reader.relations();
     RowPublisher::Options options;
     options.headers = {{std::string(kRetriedHeader), options_.run}};
+    options.filter = options_.filter;
     options.policy = [](const absl::Status& reason) {
       return IsAboutTheRow(CodeOf(reason)) ? OnError::kSkip : OnError::kStop;
     };

@@ -41,6 +41,8 @@ struct RetryOptions {
   // Publish rows as the letters have them. Every user who may write to the topic can then publish
   // any event; otherwise a letter only names a row, which is read from its table.
   bool trust_topic = false;
+  // As that of RowPublisher.
+  std::function<bool(const OutboxRow&, const Record&)> filter;
   // A letter that is not published: its row fails again, is incomplete and no longer in its table,
   // or cannot be read.
   std::function<void(const DeadLetterId&, const absl::Status&)> on_failed;

@@ -114,6 +114,25 @@ class DeadLettersTest(IntegrationTest):
                          "1 published, 0 failed, 0 retried before\n")
         self.assertEqual(self.retried_ids(), [2, 4, 2])
 
+    def test_records_that_kafka_would_delete_at_once_are_refused(self) -> None:
+        self.kafka.create_topic(self.topic, config={"retention.ms": 7 * 86_400_000})
+        self.sql("ALTER TABLE outbox ADD at timestamptz NOT NULL DEFAULT now()")
+        self.outbox.insert(1, key=None, more={"at": "2020-01-01"})
+        self.outbox.insert(2, key=None)
+        times = {"route.timestamp": "column:at"}
+        self.write_letters(times)
+        fixed = {"source.columns.aggregate_id": "id"}
+        self.letters("retry", "--all", code=78, settings=fixed | times)
+        self.assertIn("WR-4038", self.errors)
+        self.assertIn(f"1 of 2 records for topic {self.topic}: older than the 7 days", self.errors)
+        self.assertEqual(self.published(), [])
+        self.assertEqual(len(self.listed("--open")), 2)  # none is marked
+        output = self.letters("retry", "--all", "--accept-deletion", settings=fixed | times)
+        self.assertEqual(output, "2 published, 0 failed, 0 retried before\n")
+        self.assertIn("warning: Kafka deletes records soon after they are published", self.errors)
+        self.letters("retry", "--all", "--again", settings=fixed | {"route.timestamp": "now"})
+        self.assertEqual(self.retried_ids(), [1, 2, 1, 2])
+
     def test_retried_record_is_that_of_the_relay(self) -> None:
         self.kafka.create_topic(self.topic, partitions=4)
         self.outbox.insert(1, key="a", payload='{"x": [1, 2.50]}')

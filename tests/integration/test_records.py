@@ -3,7 +3,7 @@
 
 import time
 
-from walrelay_test.testcase import IntegrationTest, main, partition_for
+from walrelay_test.testcase import IntegrationTest, main, partition_for, wait_until
 
 JANUARY = "2020-01-02 03:04:05.678"
 JANUARY_MS = 1_577_934_245_678
@@ -112,6 +112,30 @@ class TimestampTest(IntegrationTest):
         self.start_relay({"route.timestamp": "column:created_at"})
         self.assertEqual(self.timestamps(), [JANUARY_MS])
         self.assertEqual(self.published()[0].value, b"\0\xff")
+
+
+class RetentionTest(IntegrationTest):
+    """Brokers that delete old records at once."""
+
+    kafka_options = {"properties": {"log.retention.check.interval.ms": 200, "log.initial.task.delay.ms": 200}}
+
+    def test_old_events_are_kept_with_the_time_of_publishing(self) -> None:
+        deleted = f"{self.name}_deleted"
+        for topic in (self.topic, f"outbox.event.{deleted}"):
+            self.kafka.create_topic(topic, config={"retention.ms": 3_600_000})
+        now = self.start_relay({"route.timestamp": "now"})
+        self.commit_at(f"{JANUARY}+00", 1)
+        self.settle()
+        self.assertEqual(now.stop(), 0)
+        self.assertEqual(now.logs("deleted_at_once"), [])
+        # Once these are deleted, the brokers have looked at the others as well.
+        relay = self.start_relay()
+        self.commit_at(f"{JANUARY}+00", 2, type=deleted)
+        warning = relay.wait_for_log("deleted_at_once")
+        self.assertEqual((warning["topic"], warning["kept"]), (f"outbox.event.{deleted}", "1 h"))
+        self.settle()
+        wait_until(lambda: not self.published(deleted), 60, "Kafka to delete the record with its commit time")
+        self.assertEqual(self.ids(), [1])
 
 
 class TopicTest(IntegrationTest):

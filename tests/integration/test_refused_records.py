@@ -106,23 +106,6 @@ class RefusedRecordsTest(IntegrationTest):
             self.outbox.insert(3, cursor=cursor)
         return relay
 
-    def commit_at(self, when: str, *numbers: int) -> None:
-        """Commits rows in one transaction with this commit time, as a database with a wrong clock does."""
-        connection = self.database.connect()
-        connection.autocommit = True
-        cursor = connection.cursor()
-        self.sql("SELECT pg_replication_origin_create(%s)", self.name)
-        try:
-            cursor.execute("SELECT pg_replication_origin_session_setup(%s)", (self.name,))
-            cursor.execute("BEGIN")
-            cursor.execute("SELECT pg_replication_origin_xact_setup('0/1', %s::timestamptz)", (when,))
-            self.outbox.insert(*numbers, cursor=cursor)
-            cursor.execute("COMMIT")
-            cursor.execute("SELECT pg_replication_origin_session_reset()")
-        finally:
-            connection.close()
-            self.sql("SELECT pg_replication_origin_drop(%s)", self.name)
-
     def test_refused_commit_time_blocks_under_every_policy(self) -> None:
         """A clock that is ahead is not the fault of any row: nothing is skipped or dead-lettered."""
         self.kafka.create_topic(self.topic)

@@ -137,6 +137,23 @@ class IntegrationTest(unittest.TestCase):
         relay.wait_until(lambda: self.database.confirmed(self.slot) >= end, seconds,
                          "the slot to be confirmed up to the end of the WAL")
 
+    def commit_at(self, when: str, *ids: int, **row: Any) -> None:
+        """Inserts rows in one transaction with this commit time, as a database with a wrong clock does."""
+        connection = self.database.connect()
+        connection.autocommit = True
+        cursor = connection.cursor()
+        self.sql("SELECT pg_replication_origin_create(%s)", self.name)
+        try:
+            cursor.execute("SELECT pg_replication_origin_session_setup(%s)", (self.name,))
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT pg_replication_origin_xact_setup('0/1', %s::timestamptz)", (when,))
+            self.outbox.insert(*ids, cursor=cursor, **row)
+            cursor.execute("COMMIT")
+            cursor.execute("SELECT pg_replication_origin_session_reset()")
+        finally:
+            connection.close()
+            self.sql("SELECT pg_replication_origin_drop(%s)", self.name)
+
     def published(self, type: str | None = None) -> list[Record]:
         """The records of an aggregate type's topic, in order."""
         return self.kafka.consume(f"outbox.event.{type or self.name}")

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "fakes/status_matchers.h"
+
 namespace walrelay {
 namespace {
 
@@ -61,13 +65,39 @@ TEST_F(TopicRetentionTest, SettingsThatIgnoreTheTimeOfARecordDeleteNone) {
 TEST_F(TopicRetentionTest, AnyTimesAreCountedInLimitedMemory) {
   const uint64_t count = 3 * RecordAges::kMostHours;
   for (uint64_t i = 0; i < count; ++i) {
-    ages_.Note("orders", kNow - hours(48 + 3 * i));
+    ages_.Note("orders", kNow - hours(48 + i));
   }
   ages_.Note("orders", WallTime::max());
   ages_.Note("orders", WallTime::min());
   ASSERT_EQ(Deleted().size(), 1u);
   EXPECT_EQ(Deleted()[0].of, count + 2);
   EXPECT_GE(Deleted()[0].records, count);
+}
+
+// An earlier hour rather than a later one: nothing is deleted unnoticed.
+TEST_F(TopicRetentionTest, RecordBeyondTheLimitOfHoursCountsAsOlder) {
+  for (size_t i = 0; i < RecordAges::kMostHours; ++i) {
+    ages_.Note("other", WallTime(hours(i)));
+  }
+  ages_.Note("orders", kNow - hours(1));
+  EXPECT_THAT(Deleted(), IsEmpty());
+  ages_.Note("orders", kNow - hours(30));  // its own hour becomes that of the topic
+  EXPECT_THAT(Deleted(), ElementsAre(DeletedAtOnce{"orders", hours(24), 2, 2}));
+  ages_.Note("orders", kNow - hours(2));
+  EXPECT_THAT(Deleted(), ElementsAre(DeletedAtOnce{"orders", hours(24), 3, 3}));
+}
+
+TEST_F(TopicRetentionTest, RecordsOfFurtherTopicsAreCountedOnly) {
+  for (size_t i = 0; i < RecordAges::kMostTopics; ++i) {
+    ages_.Note("topic-" + std::to_string(i), std::nullopt);
+  }
+  EXPECT_EQ(ages_.uncompared(), 0u);
+  ages_.Note("orders", kNow - hours(999));
+  ages_.Note("topic-0", kNow - hours(999));
+  EXPECT_EQ(ages_.uncompared(), 1u);
+  EXPECT_EQ(ages_.topics().size(), RecordAges::kMostTopics);
+  EXPECT_THAT(ReadDeletedAtOnce(KafkaConfig(), ages_, kNow),
+              HasError(ErrorCode::kKeptTooShortly, "1 records are for more topics"));
 }
 
 }  // namespace
