@@ -102,6 +102,13 @@ constexpr uint32_t OidOfType(std::string_view name) {
       {"tstzrange", kTstzRangeOid},
       {"daterange", kDateRangeOid},
       {"int8range", kInt8RangeOid},
+      {"point", kPointOid},
+      {"lseg", kLineSegmentOid},
+      {"path", kPathOid},
+      {"box", kBoxOid},
+      {"polygon", kPolygonOid},
+      {"line", kLineOid},
+      {"circle", kCircleOid},
   };
   for (const auto& [known, oid] : kTypes) {
     if (known == name) {

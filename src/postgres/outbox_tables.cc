@@ -81,8 +81,9 @@ ORDER BY t.n, c.oid)";
 // One row per column, or one row per label for a column of an enum type. A domain may be of a
 // domain: the innermost one has the base type and the type modifier (getBaseTypeAndTypmod() in
 // lsyscache.c). The expression of a generated column is not a default: pg_attrdef holds both.
-// Labels come in their own order (enumsortorder), which is not that of their OIDs. The stream shows
-// neither the name of a type nor what a domain declares.
+// Labels come in their own order (enumsortorder), which is not that of their OIDs. An enum may have
+// no labels; it counts as one whose only label is empty, because Debezium describes both in the
+// same way. The stream shows neither the name of a type nor what a domain declares.
 constexpr std::string_view kColumnQuery = R"(
 WITH RECURSIVE wanted(n, oid) AS (VALUES {0}),
 listed AS (
@@ -99,7 +100,9 @@ base(attrelid, attnum, type, modifier, depth) AS (
   FROM base b
   JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) b.type
   WHERE t.typtype OPERATOR(pg_catalog.=) 'd')
-SELECT w.n, a.attname, a.attnotnull AS not_null, e.enumlabel, a.atttypid, a.atttypmod,
+SELECT w.n, a.attname, a.attnotnull AS not_null, a.atttypid, a.atttypmod,
+       CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'e' AND b.depth OPERATOR(pg_catalog.=) 0
+            THEN COALESCE(e.enumlabel, '') END AS enumlabel,
        b.depth OPERATOR(pg_catalog.>) 0 AS is_domain, b.modifier, t.typname,
        s.nspname OPERATOR(pg_catalog.=) 'pg_catalog' AS built_in,
        t.typtype OPERATOR(pg_catalog.=) 'e'

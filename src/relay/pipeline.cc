@@ -191,15 +191,31 @@ absl::Status Pipeline::OnCommit(const pgoutput::Commit& commit) {
 
 // Defaults, NOT NULL, enum labels and the names of types are in the catalog, and not in the stream.
 // The next session reads them after this transaction, so it does not end for the same reason.
-absl::Status Pipeline::CheckKnown(const pgoutput::CachedRelation& relation) const {
+bool Pipeline::IsNewerThanCatalog() const {
   const OpenTransaction* const open = transactions_.open();
-  const bool later = open != nullptr && known_at_.valid() && open->commit_lsn > known_at_;
-  return !later || router_.IsAsKnown(relation)
+  return open != nullptr && known_at_.valid() && open->commit_lsn > known_at_;
+}
+
+absl::Status Pipeline::CheckKnown(const pgoutput::CachedRelation& relation) const {
+  return !IsNewerThanCatalog() || router_.IsAsKnown(relation)
              ? absl::OkStatus()
              : Error(ErrorCode::kConnectionLost,
                      fmt::format("the columns of table {}.{} have changed; reconnecting to read "
                                  "their description from the catalog",
                                  Printable(relation.schema, 63), Printable(relation.name, 63)));
+}
+
+// A new label changes the type only, and not the table.
+absl::Status Pipeline::CheckLabels(const pgoutput::Insert& insert) const {
+  if (!IsNewerThanCatalog() || router_.HasKnownLabels(insert.relation_oid, insert.row)) {
+    return absl::OkStatus();
+  }
+  const pgoutput::CachedRelation* const relation = relations_.Find(insert.relation_oid);
+  WR_CHECK(relation != nullptr, "an outbox table is described with its columns");
+  return Error(ErrorCode::kConnectionLost,
+               fmt::format("a row of table {}.{} has a new label of an enum; reconnecting to read "
+                           "the labels from the catalog",
+                           Printable(relation->schema, 63), Printable(relation->name, 63)));
 }
 
 // The columns of other tables are dropped at once: a database may have a hundred thousand of them.
@@ -249,6 +265,7 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
   if (!refusal_.ok()) {
     return OnUnroutable(refusal_, insert);
   }
+  WR_RETURN_IF_ERROR(CheckLabels(insert));
   const auto record =
       router_.Route(insert.relation_oid, insert.row, transactions_.open()->commit_time);
   const absl::StatusOr<Outcome> outcome =

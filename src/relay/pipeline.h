@@ -119,7 +119,11 @@ class Pipeline {
   absl::StatusOr<Outcome> Dispatch(const pgoutput::Message& message);
   absl::Status OnBegin(const pgoutput::Begin& begin);
   absl::Status OnRelation(const pgoutput::Relation& relation);
+  // Whether the open transaction was committed after the catalog was read.
+  bool IsNewerThanCatalog() const;
+  // WR-2005, for the session to end, if the catalog has to be read again.
   absl::Status CheckKnown(const pgoutput::CachedRelation& relation) const;
+  absl::Status CheckLabels(const pgoutput::Insert& insert) const;
   absl::Status OnStreamAbort(const pgoutput::StreamAbort& abort);
   absl::Status OnCommit(const pgoutput::Commit& commit);
   absl::StatusOr<Outcome> OnInsert(const pgoutput::Insert& insert);

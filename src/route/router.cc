@@ -117,6 +117,19 @@ bool Router::IsAsKnown(const pgoutput::CachedRelation& relation) const {
   return column == relation.columns.end();
 }
 
+bool Router::HasKnownLabels(uint32_t relation_oid, pgoutput::Tuple row) const {
+  const auto found = bindings_.find(relation_oid);
+  if (found == bindings_.end()) {
+    return true;
+  }
+  const std::vector<TableBinding::EnumColumn>& enums = found->second.enums;
+  return std::all_of(enums.begin(), enums.end(), [&](const TableBinding::EnumColumn& column) {
+    return column.index >= row.size() || row[column.index].is_null() ||
+           std::find(column.labels.begin(), column.labels.end(), row[column.index].bytes) !=
+               column.labels.end();
+  });
+}
+
 bool Router::TakesMessages(std::string_view prefix) const {
   return MatchesAnyGlob(prefix, source_->message_prefixes);
 }

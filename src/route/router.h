@@ -60,6 +60,9 @@ class Router {
   // Whether the catalog described the table with these columns when the session began. True for a
   // table of which nothing is known.
   bool IsAsKnown(const pgoutput::CachedRelation& relation) const;
+  // Whether the enums whose labels a schema lists had the row's labels then. False after ALTER TYPE
+  // ADD VALUE or RENAME VALUE: the stream does not describe the table again.
+  bool HasKnownLabels(uint32_t relation_oid, pgoutput::Tuple row) const;
 
   // Whether messages with this prefix are events. Their relation is kMessageRelation, with the
   // mapping of the first table.

@@ -42,6 +42,8 @@ class Binder {
     transformed_.push_back(std::move(column));
   }
   const std::vector<BoundColumn>& transformed() const { return transformed_; }
+  // Of the columns that have a shape; a column with two purposes is there twice.
+  const std::vector<TableBinding::EnumColumn>& enums() const { return enums_; }
 
   BoundColumn Find(std::string_view name) const {
     for (size_t i = 0; i < relation_.columns.size(); ++i) {
@@ -87,8 +89,12 @@ class Binder {
     if (!column.present()) {
       return;
     }
-    auto shape = ShapeOf(TraitsOf(column), modes_);
+    const ColumnTraits traits = TraitsOf(column);
+    auto shape = ShapeOf(traits, modes_);
     if (shape.ok()) {
+      if (!traits.enum_labels.empty()) {
+        enums_.push_back({static_cast<size_t>(column.index), traits.enum_labels});
+      }
       if (column.transform != nullptr) {
         AddParameter(*column.transform, *shape);
       }
@@ -190,6 +196,7 @@ class Binder {
   const TypeModes& modes_;
   absl::Status& status_;
   std::vector<BoundColumn> transformed_;
+  std::vector<TableBinding::EnumColumn> enums_;
 };
 
 // For literal lists of default names in calls of Part().
@@ -407,6 +414,7 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
   }
   BindVersion(names, binder, out);
   out.used = UsedColumns(out);
+  out.enums = binder.enums();
   return out;
 }
 

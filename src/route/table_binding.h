@@ -53,6 +53,12 @@ struct TableBinding {
   size_t column_count = 0;
   std::vector<size_t> used;              // the columns that the record is built from, each once
   std::vector<BoundColumn> transformed;  // those that have a transform, used or not
+  // A column whose schema lists the labels of its enum.
+  struct EnumColumn {
+    size_t index = 0;
+    std::vector<std::string> labels;  // known when the session began
+  };
+  std::vector<EnumColumn> enums;
   BoundColumn id;
   BoundColumn aggregate_type;
   BoundColumn aggregate_id;

@@ -1,5 +1,6 @@
 #include "conformance/pg_type.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -54,17 +55,20 @@ uint32_t ArrayOid(uint32_t element) {
   return 0;
 }
 
-// 'a','b'
+// 'a','it''s'
 std::vector<std::string> Labels(std::string_view text) {
   std::vector<std::string> out;
-  while (!text.empty()) {
-    const size_t begin = text.find('\'');
-    const size_t end = begin == text.npos ? text.npos : text.find('\'', begin + 1);
-    if (end == text.npos) {
-      break;
+  bool inside = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool quote = text[i] == '\'';
+    const bool doubled = quote && text.substr(i + 1).starts_with('\'');
+    if (quote && !(inside && doubled)) {
+      inside = !inside;
+      out.resize(out.size() + (inside ? 1 : 0));
+    } else if (inside) {
+      out.back() += text[i];
+      i += quote ? 1 : 0;
     }
-    out.emplace_back(text.substr(begin + 1, end - begin - 1));
-    text.remove_prefix(end + 1);
   }
   return out;
 }
@@ -100,7 +104,9 @@ PgType ParsePgType(std::string_view name) {
     base += name.substr(close + 1);  // "timestamp(3) with time zone"
   }
   if (base == "enum") {
-    return {kEnumOid, -1, Labels(arguments)};
+    std::vector<std::string> labels = Labels(arguments);
+    labels.resize(std::max<size_t>(labels.size(), 1));  // as read from the catalog
+    return {kEnumOid, -1, std::move(labels)};
   }
   for (const auto& [alias, real] : kAliases) {
     base = base == alias ? std::string(real) : base;

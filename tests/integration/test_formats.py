@@ -56,6 +56,22 @@ class FormatsTest(IntegrationTest):
             {"type": "int32", "optional": True, "default": 3, "field": "n"},
             {"type": "string", "optional": False, "default": "it", "field": "t"}])
 
+    def test_label_added_while_streaming_is_in_the_schema_of_its_first_row(self) -> None:
+        self.sql("CREATE TYPE mood AS ENUM ('sad'); CREATE TYPE nothing AS ENUM (); "
+                 "ALTER TABLE outbox ADD m mood, ADD n nothing")
+        relay = self.start_relay({"format.value": "json_schema",
+                                  "source.placement": [{"column": column, "to": "envelope"} for column in "mn"]})
+        self.outbox.insert(1, more={"m": "sad"})
+        self.settle()
+        self.sql("ALTER TYPE mood ADD VALUE 'glad'; ALTER TYPE nothing ADD VALUE 'thing'")
+        self.outbox.insert(2, more={"m": "glad"})
+        self.outbox.insert(3, more={"m": "sad"})
+        self.expect_published(1, 2, 3)
+        labels = [[field["parameters"]["allowed"] for field in json.loads(record.value)["schema"]["fields"][1:]]
+                  for record in self.published()]
+        self.assertEqual(labels, [["sad", ""], ["sad,glad", "thing"], ["sad,glad", "thing"]])
+        self.assertEqual(len(relay.logs("disconnected")), 1)
+
     def test_expanded_payload_is_json_with_members(self) -> None:
         self.start_relay({"format.value": "json", "format.expand_json": True})
         self.outbox.insert(1, payload='{"b": 1.50, "a": [1, null], "none": null}')

@@ -486,13 +486,18 @@ TEST_F(DebeziumImportTest, EquivalentAndMeaninglessPropertiesAreClassified) {
   EXPECT_EQ(BinOf("producer.override.acks", "1"), PropertyOutcome::kMeaningless);
   EXPECT_EQ(BinOf("slot.failover", "true"), PropertyOutcome::kMeaningless);
   EXPECT_EQ(BinOf("custom.sanitize.pattern", "(?i).*token"), PropertyOutcome::kMeaningless);
-  EXPECT_EQ(BinOf("memory.management.schema.storage.class", "io.debezium.x.InMemoryStorage"),
-            PropertyOutcome::kMeaningless);
+  for (const char* name : {"memory.management.schemas.class", "memory.management.tables.class",
+                           "memory.management.cache.size"}) {
+    EXPECT_EQ(BinOf(name, "io.debezium.relational.ConcurrentMapTableMappingStorage"),
+              PropertyOutcome::kMeaningless);
+  }
   EXPECT_EQ(BinOf("sourceinfo.struct.maker",
                   "io.debezium.connector.postgresql.PostgresSourceInfoStructMaker"),
             PropertyOutcome::kEquivalent);
   EXPECT_EQ(BinOf("sourceinfo.struct.maker", "com.example.Maker"), PropertyOutcome::kRefused);
   EXPECT_EQ(BinOf("database.include.list", ""), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("database.exclude.list", ""), PropertyOutcome::kEquivalent);
+  EXPECT_EQ(BinOf("database.include.list", "shop"), PropertyOutcome::kRefused);
   EXPECT_EQ(BinOf("database.exclude.list", "other"), PropertyOutcome::kRefused);
   EXPECT_EQ(BinOf("time.precision.mode", "structured"), PropertyOutcome::kTranslated);
   EXPECT_EQ(BinOf("column.mask.with.8.chars", "public.customers.email"),

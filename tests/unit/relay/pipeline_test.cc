@@ -22,6 +22,7 @@ using testing::kOutboxOid;
 using testing::TextRow;
 
 constexpr uint32_t kOtherOid = kOutboxOid + 1;
+constexpr uint32_t kMoodOid = 17001;
 constexpr uint32_t kXid = 7;
 
 class PipelineTest : public testing::PipelineFixture {
@@ -108,6 +109,38 @@ TEST_F(PipelineTest, ColumnsThatChangedSinceTheSessionBeganEndIt) {
   EXPECT_THAT(described(Lsn(900), "id"), IsOkAndHolds(Outcome::kHandled));
   EXPECT_THAT(described(Lsn(900), "ident").status(), HasError(ErrorCode::kConnectionLost));
   EXPECT_THAT(described(commit_, "ident"), IsOkAndHolds(Outcome::kHandled));
+}
+
+// The server does not describe the table again when a type of a column has changed.
+TEST_F(PipelineTest, LabelThatIsNewerThanTheSessionEndsIt) {
+  config_.format.value.format = Format::kJsonSchema;
+  config_.source.tables[0].placements = {
+      {.column = "mood", .where = Placement::Where::kEnvelope, .name = "mood"}};
+  StartPipeline();
+  pipeline_->EndSession();
+  TableInfo table = postgres_.info.tables[0];
+  table.columns = {{.name = "mood", .enum_labels = {"sad"}, .type_oid = kMoodOid}};
+  for (const char* name : {"id", "aggregate_type", "aggregate_id", "payload"}) {
+    table.columns.push_back({.name = name, .type_oid = 25});
+  }
+  const auto inserted = [&](uint64_t early, const std::optional<std::string>& label) {
+    pipeline_->StartSession({&table, 1}, Lsn(commit_.value() - early));
+    Begin();
+    ExpectHandled(testing::RelationMessage(
+        kOutboxOid, "public", "outbox",
+        {{"mood", kMoodOid}, {"id", 25, true}, {"aggregate_type"}, {"aggregate_id"}, {"payload"}}));
+    const auto handled =
+        Handle(testing::InsertMessage(kOutboxOid, TextRow({label, "a", "order", "a", "{}"})));
+    pipeline_->EndSession();
+    tracker_.AbandonOpen();
+    tracker_.Resume(frontier());
+    commit_ = Lsn(commit_.value() + 48);
+    return handled;
+  };
+  EXPECT_THAT(inserted(1, "glad").status(), HasError(ErrorCode::kConnectionLost));
+  EXPECT_THAT(inserted(0, "glad"), IsOkAndHolds(Outcome::kHandled));
+  EXPECT_THAT(inserted(1, "sad"), IsOkAndHolds(Outcome::kHandled));
+  EXPECT_THAT(inserted(1, std::nullopt), IsOkAndHolds(Outcome::kHandled));
 }
 
 TEST_F(PipelineTest, RowsOfOtherTablesAreNotEvents) {
