@@ -1,10 +1,11 @@
 """Random configurations of Debezium's outbox EventRouter, with matching tables."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from values import (ALL, BYTEA, INT4, INT8, JAVA_DATES, JSON_TEXT, JSONB, MEMBERS, MODAL, NUMBERS, STRINGS,
-                    STRUCTURED, TEXT, TIMESTAMP, TIMESTAMP3, UNKNOWN, UUID, VARCHAR, ColumnType)
+                    NEWER, STRUCTURED, TEXT, TIMESTAMP, TIMESTAMP3, TIMESTAMPS, UNKNOWN, UUID, VARCHAR, ColumnType)
 
 CONVERTERS = {
     "string": {"": "org.apache.kafka.connect.storage.StringConverter"},
@@ -76,6 +77,7 @@ class Configuration:
     version: Column | None = None
     messages: str | None = None  # the prefix of logical messages that are events too
     structs: bool = False  # whether their payload may be an object
+    debezium: str = NEWER  # the version
 
     @property
     def columns(self) -> list[Column]:
@@ -92,6 +94,12 @@ class Configuration:
         return self.connector.get("transforms.decode.fields.null.include") == "true"
 
     @property
+    def deletes(self) -> bool:
+        """Whether Debezium can read a DELETE: in this mode it fails at a timestamp that is NOT NULL and not in the old row."""
+        return (self.connector.get("time.precision.mode") != "nanoseconds"
+                or all(column.nullable or column.type not in TIMESTAMPS for column in self.columns))
+
+    @property
     def placements(self) -> list[str]:
         text = self.router.get("table.fields.additional.placement", "")
         return [each.strip() for each in text.split(",")]
@@ -104,15 +112,16 @@ class Configuration:
         return self.connector | {f"transforms.outbox.{name}": value for name, value in self.router.items()}
 
 
-def make(seed: int, number: int) -> Configuration:
-    """The `number`-th configuration of a seed."""
-    return _Maker(random.Random(f"{seed}/{number}"), number).make()
+def make(seed: int, number: int, version: str = NEWER) -> Configuration:
+    """The `number`-th configuration of a seed, for a version of Debezium."""
+    return _Maker(random.Random(f"{seed}/{number}"), number, version).make()
 
 
 class _Maker:
-    def __init__(self, chance: random.Random, number: int) -> None:
+    def __init__(self, chance: random.Random, number: int, version: str) -> None:
         self._chance = chance
         self._number = number
+        self._version = version
         self._tag = f"c{number}"
 
     def make(self) -> Configuration:
@@ -120,6 +129,8 @@ class _Maker:
         value = chance.choice(("string", "json", "json_schema", "json", "json_schema", "bytes", "binary"))
         key = chance.choice(("string", "string", "json", "json_schema", "binary"))
         self._modes = {name: chance.choice(values) for name, values in _MODES.items() if chance.random() < 0.5}
+        if self._version != NEWER and self._modes.get("time.precision.mode") == "structured":
+            del self._modes["time.precision.mode"]
         envelope = value in ("json", "json_schema") and chance.random() < 0.5
         expand = value in ("json", "json_schema") and chance.random() < 0.4
         payload_type = chance.choice(_PAYLOADS if expand or chance.random() < 0.6 and value != "bytes"
@@ -129,7 +140,8 @@ class _Maker:
             id=Column(self._name("id"), chance.choice((UUID, TEXT, INT8, INT4)), nullable=False),
             type=Column(self._name("aggregatetype"), chance.choice((TEXT, VARCHAR, TEXT)), nullable=False),
             key=self._column(self._name("aggregateid"), chance.choice(self._shown(key))),
-            payload=self._column(self._name("payload"), payload_type), extras=[], connector=dict(self._modes))
+            payload=self._column(self._name("payload"), payload_type), extras=[], connector=dict(self._modes),
+            debezium=self._version)
         self._name_fields(made)
         self._route(made)
         self._place(made, envelope, versioned=not expand)
@@ -137,7 +149,7 @@ class _Maker:
             made.router["table.expand.json.payload"] = "true"
             if chance.random() < 0.5:
                 made.router["table.json.payload.null.behavior"] = chance.choice(("ignore", "optional_bytes"))
-            if chance.random() < 0.5:
+            if chance.random() < 0.5 and self._version == NEWER:
                 made.router["table.json.payload.empty.array.behavior"] = chance.choice(("ignore", "optional_string"))
         if chance.random() < 0.5:
             made.router["route.tombstone.on.empty.payload"] = chance.choice(("true", "TRUE", "false"))
@@ -155,7 +167,7 @@ class _Maker:
     def _shown(self, converter: str) -> list[ColumnType]:
         """Types that a converter shows in these modes, without those that are objects for StringConverter."""
         mode = self._modes.get("binary.handling.mode", "bytes")
-        types = [each for each in _SHOWS[converter] if converter != "bytes" or mode == "bytes"]
+        types = [each for each in self._known(_SHOWS[converter]) if converter != "bytes" or mode == "bytes"]
         if converter == "string":
             objects = {"connect": JAVA_DATES, "structured": STRUCTURED}.get(self._modes.get("time.precision.mode", ""), ())
             types = [each for each in types if each not in objects]
@@ -164,11 +176,15 @@ class _Maker:
     def _placed(self) -> list[ColumnType]:
         """A third of the columns depend on a mode."""
         unknown = UNKNOWN if self._modes.get("include.unknown.datatypes") == "true" else ()
-        return self._chance.choice((ALL, ALL, MODAL)) + unknown
+        return self._known(self._chance.choice((ALL, ALL, MODAL)) + unknown)
 
     def _dealt(self) -> list[ColumnType]:
         """Types in turn, so that a few consecutive configurations have all of them."""
-        return [ALL[(self._number * _DEALT + i) % len(ALL)] for i in range(_DEALT)]
+        types = self._known(ALL)
+        return [types[(self._number * _DEALT + i) % len(types)] for i in range(_DEALT)]
+
+    def _known(self, types: Sequence[ColumnType]) -> list[ColumnType]:
+        return [each for each in types if each.since <= self._version]
 
     def _name(self, role: str) -> str:
         return self._chance.choice((_NAMES[role][0], *_NAMES[role]))
@@ -176,7 +192,7 @@ class _Maker:
     def _column(self, name: str, type: ColumnType) -> Column:
         chance = self._chance
         default = chance.choice(type.defaults) if type.defaults and chance.random() < 0.4 else None
-        return Column(name, type, chance.random() < 0.75, default)
+        return Column(name, type, not type.values or chance.random() < 0.75, default)
 
     def _name_fields(self, made: Configuration) -> None:
         for role, column in (("id", made.id), ("aggregatetype", made.type), ("aggregateid", made.key),

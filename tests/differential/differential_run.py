@@ -8,7 +8,7 @@ from comparison import Difference, differences
 from configuration import Configuration
 from rows import Rows, Statement
 from systems import DebeziumSide, Side, WalrelaySide
-from values import TYPES
+from values import NEWER, TYPES, TYPES_OF_NEWER
 from walrelay_dev.connect import ConnectWorker
 from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.postgres import Postgres
@@ -48,7 +48,7 @@ class DifferentialRun:
         database = Database.create(self._postgres, configuration.tag)
         rows = Rows(configuration, seed)
         try:
-            self._prepare(database, rows)
+            self._prepare(database, rows, configuration)
             sides = (DebeziumSide(self._worker, self._kafkas[0], database, configuration),
                      WalrelaySide(self._folder, self._kafkas[1], database, configuration))
             try:
@@ -62,8 +62,10 @@ class DifferentialRun:
         result.seconds = time.monotonic() - began
         return result
 
-    def _prepare(self, database: Database, rows: Rows) -> None:
+    def _prepare(self, database: Database, rows: Rows, configuration: Configuration) -> None:
         database.execute(f"CREATE SCHEMA shop; {TYPES}")
+        if configuration.debezium == NEWER:
+            database.execute(TYPES_OF_NEWER)
         for statement in rows.create():
             database.execute(statement)
         database.execute(f"CREATE PUBLICATION p FOR TABLE {rows.table}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from configuration import Column, Configuration, quoted
-from values import INT4, INT8, MEMBERS, STRUCTS, TEXT, TEXTS, UUID, ColumnType, choose
+from values import INT4, INT8, MEMBERS, NEWER, STRUCTS, TEXT, TEXTS, UUID, ColumnType, choose
 
 _TYPES = ("Order", "order", "order-line", "Order.Item", "x" * 60, "UPPER", "a..b", "1")
 # Most of these cannot be routed to a valid topic name.
@@ -27,6 +27,7 @@ class Rows:
         self._configuration = configuration
         self._chance = random.Random(f"rows/{seed}/{configuration.tag}")
         self._made = 0
+        self._labelled = True
         self._timed: set[bytes] = set()
         self._table = ".".join(map(quoted, configuration.table.split(".")))
 
@@ -61,7 +62,7 @@ class Rows:
             size = min(count, self._chance.choice((1, 1, 1, 2, 5)))
             count -= size
             statements = [self._insert_or_message() for _ in range(size)]
-            if self._chance.random() < 0.2:
+            if self._chance.random() < 0.2 and self._configuration.deletes:
                 statements.append(self._clean_up())
             if self._chance.random() < 0.1:
                 statements.insert(0, self._update())
@@ -72,7 +73,7 @@ class Rows:
         plain = {column.name: None if column.nullable else column.type.values[0]
                  for column in self._configuration.columns}
         payload = self._configuration.payload
-        plain[payload.name] = "{}" if "{}" in payload.type.values else payload.type.values[0]
+        plain[payload.name] = "{}" if "{}" in payload.type.values else next(iter(payload.type.values), None)
         plain[self._configuration.type.name] = f"{self._configuration.tag}.Order"
         plain[self._configuration.id.name] = self._new_id()
         return plain[self._configuration.id.name], self._insert_of(plain)
@@ -90,7 +91,20 @@ class Rows:
         return row[self._configuration.id.name], self._insert_of(row)
 
     def change_columns(self) -> str:
-        """A change of the table that may move the published columns but does not change their content."""
+        """A change of the table that may move the published columns but does not change their content.
+
+        Enums get a label. The next row has it, because both systems read the labels again at that row, and one of them
+        at the table's description, too. Debezium 3.6 does not read them again.
+        """
+        self._labelled = self._configuration.debezium != NEWER
+        return ("" if self._labelled else self._add_labels()) + self._change_table()
+
+    def _add_labels(self) -> str:
+        types = {column.type.sql: column.type.late_value for column in self._configuration.columns
+                 if column.type.late_value}
+        return "".join(f"ALTER TYPE {type} ADD VALUE IF NOT EXISTS '{label}'; " for type, label in types.items())
+
+    def _change_table(self) -> str:
         number = self._chance.randrange(10**9)
         return self._chance.choice((
             f"ALTER TABLE {self._table} ADD added_{number} text",
@@ -124,10 +138,12 @@ class Rows:
         return row
 
     def _value(self, column: Column) -> str | None:
+        if not self._labelled and column.type.late_value:
+            return column.type.late_value
         return choose(self._chance, column.type, nullable=column.nullable)
 
     def _insert_or_message(self) -> Statement:
-        if self._configuration.messages is None or self._chance.random() < 0.5:
+        if self._configuration.messages is None or not self._labelled or self._chance.random() < 0.5:
             return self._insert()
         return self._message() if self._chance.random() < 0.9 else self._other_message()
 
@@ -160,8 +176,9 @@ class Rows:
     def _insert(self) -> Statement:
         row = self._row()
         for column in self._configuration.columns:
-            if column.default is not None and self._chance.random() < 0.2:
+            if self._labelled and column.default is not None and self._chance.random() < 0.2:
                 del row[column.name]  # Postgres inserts the default
+        self._labelled = True
         return self._insert_of(row)
 
     def _insert_of(self, row: dict[str, str | None]) -> Statement:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from configuration import Configuration
+from values import NEWER
 from walrelay_dev.connect import ConnectWorker
 from walrelay_dev.debezium import outbox_connector
 from walrelay_dev.kafka import KafkaCluster
@@ -80,8 +81,11 @@ class WalrelaySide(Side):
         connector = self.connector() | {"producer.override.bootstrap.servers": self.kafka.bootstrap}
         path = folder / f"{self.configuration.tag}.json"
         path.write_text(json.dumps({name: str(value) for name, value in connector.items()}))
+        settings = ["http.listen=127.0.0.1:0", "pipeline.progress=off"]
+        if self.configuration.debezium != NEWER:
+            settings.append(f"format.debezium_version={self.configuration.debezium}")
         self._relay = RelayProcess(folder / self.configuration.tag, {}, config=path,
-                                   arguments=["--set", "http.listen=127.0.0.1:0", "--set", "pipeline.progress=off"])
+                                   arguments=[word for setting in settings for word in ("--set", setting)])
 
     def start(self) -> None:
         self._relay.start()

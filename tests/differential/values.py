@@ -27,6 +27,9 @@ LOOSE_JSON = ('  {"a" : 1}', '{"a":1,"a":2}', '{"a"\n:\t1 }', '{"x": 1.0E+2}', '
 STRUCTS = ({}, {"a": 1}, {"b": {"c": [1, 2, 3]}, "a": "x"}, {"": 1}, {"t": True, "d": 1.5, "l": 2**40},
            {"o": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]}, {"s": ["x", "ü"]}, {"\u00e9": "\U0001d11e"})
 
+# Versions of Debezium: that whose bytes walrelay publishes by default, and that of format.debezium_version.
+NEWER, OLDER = "3.7", "3.6"
+
 
 @dataclass(frozen=True)
 class ColumnType:
@@ -37,6 +40,8 @@ class ColumnType:
     defaults: Sequence[str] = ()  # expressions
     connect: str = "number"
     null_values: Sequence[str] = ()  # which Debezium converts to NULL in some modes, so only where NULL is allowed
+    late_value: str | None = None  # a label that the enum `sql` gets while it is streamed
+    since: str = OLDER  # the first version of Debezium, of the two that can be compared, that represents the type
 
 
 def _text(sql: str, longest: int | None = None, **more: object) -> ColumnType:
@@ -55,7 +60,9 @@ INT2 = ColumnType("smallint", ("0", "-32768", "32767"), ("3", "-3"))
 INT4 = ColumnType("integer", ("0", "-1", "-2147483648", "2147483647"), ("7", "(1 + 1)"))
 INT8 = ColumnType("bigint", ("0", "-9223372036854775808", "9223372036854775807", "9007199254740993"), ("8",))
 BOOL = ColumnType("boolean", ("true", "false"), ("true", "false", "(NOT false)"))
-ENUM = ColumnType("mood", ("sad", "o,k", "glücklich", "it's"), ("'sad'", "'it''s'", "('sad'::text)::mood"), "string")
+ENUM = ColumnType("mood", ("sad", "o,k", "glücklich", "it's"), ("'sad'", "'it''s'", "('sad'::text)::mood"), "string",
+                  late_value="later")
+UNLABELLED = ColumnType("nothing", (), connect="string", late_value="thing", since=NEWER)
 BYTEA = ColumnType("bytea", ("\\x", "\\x00", "\\x00ff10", "\\x7b7d", "\\x" + "c3" * 5_000), connect="bytes")
 NUMERIC = ColumnType("numeric(12,3)", ("0", "-0.001", "999999999.999", "12.3"), ("1.5", "random()::numeric"),
                      null_values=("NaN",))
@@ -103,12 +110,12 @@ VARBIT = ColumnType("varbit", ("", "0", "101", "1000000000000"), ("B'101'",), "b
 VARBIT12 = ColumnType("varbit(12)", ("", "101", "100000000001"), connect="bytes")
 VARBIT1 = ColumnType("varbit(1)", ("0", "1"), ("B'1'",), null_values=("",))
 POINT = ColumnType("point", ("(1,2)", "(-0,1e300)", "(Infinity,NaN)"), ("'(1,2)'",), "other")
-BOX = ColumnType("box", ("(3,4),(1,2)", "(0,0),(0,0)"), connect="other")
-LSEG = ColumnType("lseg", ("[(1,2),(3,4)]",), connect="other")
-PATH = ColumnType("path", ("((1,2),(3,4),(5,6))", "[(1,2)]"), connect="other")
-POLYGON = ColumnType("polygon", ("((1,2),(3,4),(5,6))", "((1,2),(3,4),(1,2))", "((0,0))"), connect="other")
-CIRCLE = ColumnType("circle", ("<(1,2),3>", "<(0,0),0>"), connect="other")
-LINE = ColumnType("line", ("{1,2,3}", "{0,-1,1e-7}"), ("'{1,2,3}'",), "other")
+BOX = ColumnType("box", ("(3,4),(1,2)", "(0,0),(0,0)"), connect="other", since=NEWER)
+LSEG = ColumnType("lseg", ("[(1,2),(3,4)]",), connect="other", since=NEWER)
+PATH = ColumnType("path", ("((1,2),(3,4),(5,6))", "[(1,2)]"), connect="other", since=NEWER)
+POLYGON = ColumnType("polygon", ("((1,2),(3,4),(5,6))", "((1,2),(3,4),(1,2))", "((0,0))"), connect="other", since=NEWER)
+CIRCLE = ColumnType("circle", ("<(1,2),3>", "<(0,0),0>"), connect="other", since=NEWER)
+LINE = ColumnType("line", ("{1,2,3}", "{0,-1,1e-7}"), ("'{1,2,3}'",), "other", since=NEWER)
 TIMETZS_ARRAY = ColumnType("timetz[]", ("{12:34:56.789123+05:30,NULL,24:00:00+00}", "{}"), connect="other")
 TIMESTAMPTZ0 = ColumnType("timestamptz(0)", ("2024-02-29 23:59:59+00", "1969-12-31 23:59:59+01"), connect="string")
 CHAR = _text("char(12)", 12, defaults=("'c'",))
@@ -136,20 +143,22 @@ FREE_NUMERICS_ARRAY = ColumnType("numeric[]", ("{1.50,NULL,1e30}",), connect="ot
 DOMAIN = ColumnType("short_text", ("d", "", "ü"), ("'x'",), connect="string")
 DECIMAL_DOMAIN = ColumnType("price", ("1.5", "0"), ("2",))
 TIMESTAMP_DOMAIN = ColumnType("moment", ("2024-02-29 12:00:05.1",))
+BOX_DOMAIN = ColumnType("area", ("(3,4),(1,2)",), connect="other", since=NEWER)
 
 # Debezium's names for them: types that it does not know, and leaves out by default.
 UNKNOWN = (ColumnType("tsquery", ("'a' & 'b'",), connect="bytes"), ColumnType("pg_lsn", ("0/16B3748",), connect="bytes"),
            ColumnType("pair", ("(1,x)", '(,"a b")'), connect="bytes"), ColumnType("jsonpath", ("$.\"a\"",), connect="bytes"),
            ColumnType("int4multirange", ("{[1,3)}", "{}"), connect="bytes"), ColumnType("xid8", ("5",), connect="bytes"))
 
-STRINGS = (TEXT, VARCHAR, JSONB, JSON_TEXT, UUID, ENUM, CHAR, INET, CIDR, MACADDR, ONE_CHAR, XML, RANGE, NUMRANGE, TIMETZ, TIMESTAMPTZ, TIMESTAMPTZ0,
-           HSTORE, LTREE, CITEXT, TSVECTOR, DOMAIN)
+STRINGS = (TEXT, VARCHAR, JSONB, JSON_TEXT, UUID, ENUM, UNLABELLED, CHAR, INET, CIDR, MACADDR, ONE_CHAR, XML,
+           RANGE, NUMRANGE, TIMETZ, TIMESTAMPTZ, TIMESTAMPTZ0, HSTORE, LTREE, CITEXT, TSVECTOR, DOMAIN)
 JAVA_DATES = (DATE, TIME, TIME3, TIMESTAMP, TIMESTAMP3, TIMESTAMP_DOMAIN)  # with time.precision.mode = connect
+TIMESTAMPS = (TIMESTAMP, TIMESTAMP3, TIMESTAMP_DOMAIN)
 STRUCTURED = (*JAVA_DATES, TIMETZ, TIMESTAMPTZ, TIMESTAMPTZ0, INTERVAL)  # with time.precision.mode = structured
 NUMBERS = (INT2, INT4, INT8, OID, BOOL, NUMERIC, DECIMAL_DOMAIN, FLOAT4, FLOAT8, INTERVAL, BIT, VARBIT1, *JAVA_DATES)
 OTHERS = (FREE_NUMERIC, TEXTS_ARRAY, INTS_ARRAY, BIGINTS_ARRAY, UUIDS_ARRAY, BOOLS_ARRAY, NUMERICS_ARRAY, FREE_NUMERICS_ARRAY,
           FLOATS_ARRAY, VARCHARS_ARRAY, DATES_ARRAY, TIMESTAMPTZS_ARRAY, TIMESTAMPS_ARRAY, TIMETZS_ARRAY,
-          BYTEAS_ARRAY, BITS, VARBIT, VARBIT12, POINT, BOX, LSEG, PATH, POLYGON, CIRCLE, LINE)
+          BYTEAS_ARRAY, BITS, VARBIT, VARBIT12, POINT, BOX, LSEG, PATH, POLYGON, CIRCLE, LINE, BOX_DOMAIN)
 ALL = (*STRINGS, *NUMBERS, *OTHERS, BYTEA)
 # Whose representation depends on one of Debezium's modes.
 MODAL = (NUMERIC, FREE_NUMERIC, DECIMAL_DOMAIN, NUMERICS_ARRAY, FREE_NUMERICS_ARRAY, BYTEA, BYTEAS_ARRAY, HSTORE,
@@ -159,15 +168,16 @@ MODAL = (NUMERIC, FREE_NUMERIC, DECIMAL_DOMAIN, NUMERICS_ARRAY, FREE_NUMERICS_AR
 MEMBERS = {TEXT: TEXTS, BOOL: (True, False), INT4: (0, -1, -2**31, 2**31 - 1), INT8: (2**31, -2**63, 2**63 - 1),
            FLOAT8: (1.5, -0.0, 100.0, 1e21, 0.001, 1e-7)}
 
-# The types that the columns above need.
+# The types that the columns above need. Debezium 3.6 does not start in a database that has an enum without labels.
+TYPES_OF_NEWER = "CREATE TYPE nothing AS ENUM ()"
 TYPES = ("CREATE TYPE mood AS ENUM ('sad', 'o,k', 'glücklich', 'it''s'); CREATE TYPE pair AS (a integer, b text); "
          "CREATE DOMAIN short_text AS varchar(10); CREATE DOMAIN price AS numeric(6,2); "
-         "CREATE DOMAIN moment AS timestamp(3); "
+         "CREATE DOMAIN moment AS timestamp(3); CREATE DOMAIN area AS box; "
          "CREATE EXTENSION hstore; CREATE EXTENSION ltree; CREATE EXTENSION citext")
 
 
 def choose(chance: random.Random, type: ColumnType, *, nullable: bool) -> str | None:
     """Mostly one of the type's values."""
-    if nullable and chance.random() < 0.15:
+    if nullable and (not type.values or chance.random() < 0.15):
         return None
     return chance.choice((*type.values, *type.null_values) if nullable else type.values)

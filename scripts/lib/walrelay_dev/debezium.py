@@ -9,12 +9,10 @@ from .maven import fetch
 from .postgres import Postgres
 from .versions import DEBEZIUM_VERSION
 
-_COORDINATES = f"io.debezium:debezium-connector-postgres:{DEBEZIUM_VERSION}:tar.gz:plugin"
 
-
-def plugin_folder() -> Path:
+def plugin_folder(version: str = DEBEZIUM_VERSION) -> Path:
     """The folder for a worker's `plugins`; downloaded on first use."""
-    return cached(f"debezium-{DEBEZIUM_VERSION}", _download)
+    return cached(f"debezium-{version}", lambda folder: _download(folder, version))
 
 
 def outbox_connector(postgres: Postgres, database: str, *, slot: str, publication: str,
@@ -43,8 +41,8 @@ def outbox_connector(postgres: Postgres, database: str, *, slot: str, publicatio
     }
 
 
-def _download(folder: Path) -> None:
-    fetch([_COORDINATES], folder, transitive=False)
+def _download(folder: Path, version: str) -> None:
+    fetch([f"io.debezium:debezium-connector-postgres:{version}:tar.gz:plugin"], folder, transitive=False)
     archive = next(folder.glob("*.tar.gz"))
     with tarfile.open(archive) as tar:
         tar.extractall(folder)

@@ -22,6 +22,7 @@ from walrelay_dev.connect import ConnectWorker
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.postgres import Postgres
+from walrelay_dev.versions import DEBEZIUM_VERSION
 
 Server = TypeVar("Server", Postgres, KafkaCluster)
 
@@ -73,9 +74,9 @@ def new_kafka(**options: Any) -> KafkaCluster:
     return KafkaCluster(directory=_new_folder("kafka"), **options)
 
 
-def new_connect(kafka: KafkaCluster, **options: Any) -> ConnectWorker:
+def new_connect(kafka: KafkaCluster, *, debezium_version: str = DEBEZIUM_VERSION, **options: Any) -> ConnectWorker:
     """A worker with Debezium, not yet started; see `ConnectWorker` for `options`."""
-    return ConnectWorker(kafka.bootstrap, [debezium.plugin_folder()],
+    return ConnectWorker(kafka.bootstrap, [debezium.plugin_folder(debezium_version)],
                          directory=_new_folder("connect"), **options)
 
 
