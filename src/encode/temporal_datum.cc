@@ -104,17 +104,19 @@ absl::StatusOr<Datum> TimestampWithZone(std::string_view text, int digits, Arena
 
 // ISO 8601 in UTC. The zone may have moved the time to another day, and "24:00:00" is the next one;
 // only the time of day counts.
-absl::StatusOr<Datum> TimeText(std::string_view text, Arena& arena) {
+absl::StatusOr<Datum> TimeText(std::string_view text, Arena& arena, Micros unit = Micros(1)) {
   constexpr Micros kDay = std::chrono::hours(24);
   const auto time = ParseTimeOfDay(text);
   if (!time) {
     return NotShown(text, "time");
   }
-  return Datum{Keep(IsoTime((*time % kDay + kDay) % kDay), arena)};
+  const Micros of_day = (*time % kDay + kDay) % kDay;
+  return Datum{Keep(IsoTime(of_day - of_day % unit), arena)};
 }
 
 // Debezium 3.6 shows the end of the day in UTC as its beginning, and stops at an offset with
-// seconds, as historical zones have them. Debezium 3.7 omits a value with such an offset.
+// seconds, as historical zones have them. Debezium 3.7 omits a value with such an offset. In arrays
+// Debezium 3.6 reads whole seconds.
 absl::StatusOr<Datum> TimeWithZone(std::string_view text, const ConnectColumnType& shape,
                                    Arena& arena) {
   const auto time = ParseClock(text);
@@ -130,7 +132,8 @@ absl::StatusOr<Datum> TimeWithZone(std::string_view text, const ConnectColumnTyp
   if (end_of_day && shape.version != DebeziumVersion::k3_6) {
     return Datum{std::string_view("24:00:00Z")};
   }
-  return TimeText(text, arena);
+  const bool whole_seconds = shape.is_array && shape.version == DebeziumVersion::k3_6;
+  return TimeText(text, arena, whole_seconds ? std::chrono::seconds(1) : Micros(1));
 }
 
 // Since midnight; "24:00:00" is a whole day.

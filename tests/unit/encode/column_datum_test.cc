@@ -164,6 +164,14 @@ TEST_F(ColumnDatumTest, Arrays) {
             R"({"type":"array","items":{"type":"string","optional":true},"optional":false})");
 }
 
+TEST_F(ColumnDatumTest, Debezium36ReadsWholeSecondsInArraysOfTimes) {
+  constexpr uint32_t kTimetzs = 1270;
+  constexpr std::string_view kText = "{12:34:56.789123+05:30,NULL}";
+  EXPECT_EQ(Shown({kTimetzs}, kText), R"(["07:04:56.789123Z",null])");
+  modes_.version = DebeziumVersion::k3_6;
+  EXPECT_EQ(Shown({kTimetzs}, kText), R"(["07:04:56Z",null])");
+}
+
 TEST_F(ColumnDatumTest, EnumSchemaListsItsLabels) {
   const ColumnTraits mood{
       .type_oid = pgoutput::kFirstUserOid, .nullable = false, .enum_labels = {"sad", "ok"}};
