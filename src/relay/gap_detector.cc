@@ -229,7 +229,8 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   }
   dropping_ = absl::OkStatus();
   foreign_ = absl::OkStatus();
-  if (!std::exchange(cluster_changed_, absl::OkStatus()).ok()) {
+  if (HasCode(held_->error, ErrorCode::kClusterChanged)) {
+    cluster_changed_ = absl::OkStatus();
     cluster_id_.clear();  // the next answer counts
   }
   held_.reset();

@@ -179,7 +179,8 @@ void Relay::DrainReports(MonoTime now) {
 }
 
 // Before anything more is confirmed. Between two checks of the cluster, and until its first answer
-// after a reconnection, records may be acknowledged by another one.
+// after a reconnection, records may be acknowledged by another one. Until it is known, each turn
+// asks: the first acknowledgement comes after the first answer.
 absl::Status Relay::CheckKafka(MonoTime now) {
   if (recorder_.topic_replaced()) {
     gaps_.RequireRecall();
@@ -188,8 +189,9 @@ absl::Status Relay::CheckKafka(MonoTime now) {
   if (now < check_cluster_at_ || !producer_.exists()) {
     return absl::OkStatus();
   }
-  check_cluster_at_ = now + kClusterCheckInterval;
-  return gaps_.OnCluster(producer_.ClusterId());
+  const std::string id = producer_.ClusterId();
+  check_cluster_at_ = id.empty() ? now : now + kClusterCheckInterval;
+  return gaps_.OnCluster(id);
 }
 
 // The only recovery when records were lost with their producer. A failed record that is produced

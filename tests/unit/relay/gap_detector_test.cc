@@ -101,6 +101,30 @@ TEST_F(GapDetectorTest, AnotherClusterIsHeldUntilItIsAccepted) {
   EXPECT_THAT(gaps_->OnCluster("first"), HasError(ErrorCode::kClusterChanged, "first"));
 }
 
+// A gap of the server takes precedence, but its acceptance does not say that consumers have moved.
+TEST_F(GapDetectorTest, AnotherClusterIsHeldAfterAGapThatHidIt) {
+  record_.cluster_id = "first";
+  info().server.system_id = "7302";
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kSystemChanged));
+  (void)gaps_->OnCluster("second");
+  EXPECT_THAT(Accept(), HasError(ErrorCode::kClusterChanged, "first"));
+  EXPECT_THAT(Accept(), IsOk());
+  EXPECT_THAT(gaps_->OnCluster("second"), IsOk());
+}
+
+TEST_F(GapDetectorTest, TheRelayThatFollowsAcceptsTheClusterOnce) {
+  ASSERT_THAT(gaps_->OnCluster("first"), IsOk());
+  const SourceMemory streamed = StreamAndRemember(Lsn(1500));
+  (void)gaps_->OnCluster("second");
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kClusterChanged));
+  SourceMemory memory = gaps_->memory();
+  memory.last_stream = streamed.last_stream;
+  Succeed(memory);
+  EXPECT_THAT(Connect(), HasError(ErrorCode::kClusterChanged));
+  EXPECT_THAT(Accept(), IsOk());
+  EXPECT_THAT(gaps_->OnCluster("second"), IsOk());
+}
+
 TEST_F(GapDetectorTest, TheClusterOfTheRecordIsRemembered) {
   record_.cluster_id = "first";
   ASSERT_THAT(Connect(), IsOk());
