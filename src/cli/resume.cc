@@ -44,6 +44,7 @@ void Print(const ControlPeer& peer, std::string_view text) {
 // Waits until the relay has checked the source again, and continues or is on hold at another gap.
 ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t checks) {
   const auto deadline = std::chrono::steady_clock::now() + kResumeTimeout;
+  std::string last;
   while (std::chrono::steady_clock::now() < deadline) {
     const auto reply = SendRequest(peer, "show");
     if (!reply.ok()) {
@@ -64,12 +65,11 @@ ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t ch
       Print(peer, reply->text);
       return ExitCode::kProblemsFound;
     }
+    last = reply->text;
     std::this_thread::sleep_for(kPollInterval);
   }
-  fmt::print(
-      "Gap {} is accepted; the relay continues as soon as it can check Postgres, which it has not "
-      "been able to do yet.\n",
-      id);
+  fmt::print("Gap {} is accepted, but the relay has not been able to continue yet.\n", id);
+  Print(peer, last);
   return ExitCode::kOk;
 }
 

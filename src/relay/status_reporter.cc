@@ -322,8 +322,14 @@ std::string StatusReporter::WaitReason(MonoTime now, const Session* session) con
       return fmt::format("another problem to be fixed before the gap can be accepted: {} {}",
                          ToString(CodeOf(parts_.gaps.error())), MessageOf(parts_.gaps.error()));
     }
-    return parts_.gaps.accepted() ? "the next check of the source, after which publishing continues"
-                                  : fmt::format("an operator: {}", NextStepOf(*parts_.gaps.held()));
+    if (!parts_.gaps.accepted()) {
+      return fmt::format("an operator: {}", NextStepOf(*parts_.gaps.held()));
+    }
+    const absl::Status& last = parts_.state.last_error;
+    return last.ok() || ReactionTo(last) == Reaction::kGap
+               ? "the next check of the source, after which publishing continues"
+               : fmt::format("another problem to be fixed before publishing continues: {} {}",
+                             ToString(CodeOf(last)), MessageOf(last));
   }
   if (parts_.state.phase == RunState::Phase::kWaitingForSlot) {
     return "the slot, which another process holds";

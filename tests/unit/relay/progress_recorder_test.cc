@@ -18,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -521,6 +522,35 @@ TEST_F(ProgressRecorderTest, AnotherClusterIsHeld) {
   Accept();
   Pass(seconds(20));
   EXPECT_THAT(Events(), ElementsAre("a", "b"));
+}
+
+// The producer does not know the cluster before it has connected.
+TEST_F(ProgressRecorderTest, TheClusterOfTheFirstEventIsKnownAtOnce) {
+  Start();
+  Pass(milliseconds(10));
+  kafka_.cluster_id = "first";
+  Commit("a");
+  Pass(milliseconds(10));
+  ASSERT_THAT(Events(), ElementsAre("a"));
+  kafka_.cluster_id = "second";
+  Pass(seconds(1));
+  ExpectHeld(ErrorCode::kClusterChanged);
+}
+
+// The acceptance needs the newest record, which was deleted meanwhile.
+TEST_F(ProgressRecorderTest, WhatAnAcceptedGapWaitsForIsShown) {
+  PublishAndCrash();
+  postgres_.info.server.wal_end = Lsn(2000);
+  MoveSlotBack(Lsn(2000));
+  Restart();
+  ExpectHeld(ErrorCode::kSlotMoved);
+  progress_.error = Error(ErrorCode::kProgressTopicInvalid, "cleanup.policy=delete");
+  Accept();
+  EXPECT_TRUE(board_.Read().gap_accepted);
+  EXPECT_THAT(board_.Read().waits_for, HasSubstr("WR-4015"));
+  progress_.error = absl::OkStatus();
+  Pass(seconds(30));
+  EXPECT_FALSE(board_.Read().gap.has_value());
 }
 
 // Of what Kafka has acknowledged, with and without a record of it.
