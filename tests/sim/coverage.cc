@@ -80,7 +80,9 @@ constexpr std::string_view kMustBeReached[] = {
     "logged WR-4005",
     "logged WR-4008",
     "logged WR-4009",
+    "logged WR-4015",
     "logged WR-4016",
+    "logged WR-4030",
     "logged WR-5003",
     "logged WR-5004",
 
@@ -104,6 +106,7 @@ constexpr std::string_view kMustBeReached[] = {
     "exit WR-2303",
     "exit WR-2304",
     "exit WR-2307",
+    "exit WR-4035",
     "clean end",
 
     // Gaps that the relay holds at until the operator accepts them.
@@ -118,6 +121,7 @@ constexpr std::string_view kMustBeReached[] = {
     "held WR-2203",
     "held WR-2204",
     "held WR-2307",
+    "held WR-4035",
 
     // A change of the configuration.
     "a successor holds the gap of its predecessor",
@@ -157,9 +161,12 @@ constexpr std::string_view kMustBeReached[] = {
     "a stream starts on a rewritten WAL",
     "the slot is moved while a stream starts",
     "reading the progress record is denied",
+    "the progress record is deleted",
+    "the progress topic does not keep its records",
 
     // With resume = "topics".
     "a producer follows a change of partitions",
+    "an end has no records any more",
     "an end does not count: too few replicas are in sync",
     "an end is longer than what is read of it",
     "an event is not sent again",
@@ -211,10 +218,12 @@ constexpr std::string_view kMustBeReached[] = {
     "broker drops a repeated batch",
     "a client that hangs is abandoned",
     "a producer fails with nothing in flight",
+    "a producer has written to another cluster meanwhile",
     "another client finds leaders",
     "another client finds no leader",
     "broker rejects an out-of-order batch",
     "broker rejects a single-record batch",
+    "broker rejects the time of a record",
     "producer looks up a topic",
     "producer queue is full",
     "producer retries",

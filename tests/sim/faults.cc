@@ -48,7 +48,7 @@ void Simulation::Apply(const Fault& fault) {
   if (ApplyToProcess(fault) || ApplyToNetwork(fault) || ApplyToServer(fault) ||
       ApplyToSlot(fault) || ApplyToPublication(fault) || ApplyToVisibility(fault) ||
       ApplyUnseen(fault) || ApplyInTransaction(fault) || ApplyToKafka(fault) ||
-      ApplyToTopics(fault) || ApplyToTransactions(fault)) {
+      ApplyToTopics(fault) || ApplyToTransactions(fault) || ApplyToCluster(fault)) {
     context_.coverage.Count(NameOf(fault.kind), "fault ");
   }
 }
@@ -535,6 +535,14 @@ bool Simulation::ApplyToKafka(const Fault& fault) {
     case FaultKind::kRotateCredentials:
       ++kafka_.credentials;
       return true;
+    // Brokers accept these commit times when the fault is over: later ones are right.
+    case FaultKind::kClockAhead:
+      postgres_.SetClockAhead(SimKafka::kMostAhead + fault.length / 2);
+      Heal(fault.length / 2, [this] { postgres_.SetClockAhead(Micros(0)); });
+      return true;
+    case FaultKind::kShortRetention:
+      ShortenRetention(fault);
+      return true;
     case FaultKind::kRefuseRecord:
       kafka_.to_be_refused = 1 + static_cast<int>(fault.amount % 3);
       Heal(fault.length, [this] { kafka_.Forgive(); });
@@ -575,6 +583,22 @@ bool Simulation::ApplyToKafka(const Fault& fault) {
   }
 }
 
+// Often of the progress topic as well, which a relay refuses to read as long as it is so.
+void Simulation::ShortenRetention(const Fault& fault) {
+  kafka_.DeleteRecords();
+  kafka_.deletes_records = true;
+  Heal(fault.length, [this] { kafka_.deletes_records = false; });
+  if (fault.amount % 3 == 0 && records_progress()) {
+    context_.coverage.Count("the progress record is deleted");
+    kafka_.DeleteProgress();
+    kafka_.deletes_progress = true;
+    Heal(fault.length, [this] {
+      kafka_.DeleteProgress();
+      kafka_.deletes_progress = false;
+    });
+  }
+}
+
 // --- with resume = "topics"
 
 bool Simulation::ApplyToTopics(const Fault& fault) {
@@ -605,6 +629,34 @@ bool Simulation::ApplyToTopics(const Fault& fault) {
       return true;
     default:
       return false;
+  }
+}
+
+// --- another cluster
+
+// The address leads to another cluster, for a while or for good. Some relays do not see it: they
+// are started afterwards.
+bool Simulation::ApplyToCluster(const Fault& fault) {
+  if (fault.kind != FaultKind::kAnotherCluster || exactly_once()) {
+    return false;
+  }
+  if (fault.amount % 3 == 0) {
+    KeepRelaysDown(milliseconds(100));
+  }
+  ChangeCluster(1, /*mirrored=*/fault.amount % 5 < 2);
+  if (fault.amount % 2 == 0) {
+    Heal(fault.length, [this] { ChangeCluster(0, /*mirrored=*/false); });
+  }
+  return true;
+}
+
+void Simulation::ChangeCluster(int cluster, bool mirrored) {
+  gap_possible_ = true;
+  kafka_.Become(cluster, mirrored);
+  for (const auto& process : processes_) {
+    if (process) {
+      process->OnClusterChanged();
+    }
   }
 }
 

@@ -40,6 +40,12 @@ class RelayHost {
   virtual const std::optional<Progress>& recorded() const = 0;
   // The newest one whose commit is decided.
   virtual const std::optional<Progress>& decided() const = 0;
+  // Likewise, of the other Kafka cluster.
+  virtual const std::optional<Progress>& decided_elsewhere() const = 0;
+  // How often the record was lost, or became that of the other cluster.
+  virtual int record_losses() const = 0;
+  // The relay has read the newest record in the topic.
+  virtual void OnProgressRead() = 0;
   // A producer has claimed its transactional id, and has read this record.
   virtual void OnClaimed(const std::optional<Progress>& record) = 0;
   // Whether records are published in transactions.

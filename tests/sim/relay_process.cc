@@ -18,6 +18,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kTurnsAtOnce = 500;
+// Between two checks of the cluster, and until the next turn.
+constexpr Micros kClusterUnnoticed = milliseconds(200);
 
 // The mutant with an unbounded window differs only in its configuration.
 Config ConfigOf(const RelayProcess::Parts& parts) {
@@ -98,6 +100,42 @@ void RelayProcess::OnClaimed(const std::optional<Progress>& record) {
   context_.coverage.Count("a record is read behind a claim");
   if (record) {
     source_.OnRecordClaimed(*record);
+  }
+}
+
+void RelayProcess::AcceptGap(const Gap& gap) {
+  accepted_gap_ = gap.id;
+  if (HasCode(gap.error, ErrorCode::kClusterChanged)) {
+    cluster_.reset();
+    cluster_accepted_ = true;
+  }
+}
+
+// A record that was written in this cluster shows that publishing here was decided, if only by
+// another instance.
+void RelayProcess::OnProgressRead() {
+  const int written_in = parts_.kafka.progress_written_in();
+  const bool by_a_relay = !parts_.kafka.progress()->run_id.empty();
+  if (written_in == parts_.kafka.cluster() || (!cluster_ && by_a_relay && !cluster_accepted_)) {
+    cluster_ = written_in;
+  }
+}
+
+void RelayProcess::OnEventProduced(int event) {
+  CheckCluster();
+  source_.OnEventProduced(event);
+}
+
+void RelayProcess::CheckCluster() {
+  const auto& seen = producer_->cluster();
+  if (!seen) {
+    return;
+  }
+  cluster_ = cluster_.value_or(seen->number);
+  if (seen->number != *cluster_ && context_.now() - seen->since > kClusterUnnoticed) {
+    context_.oracle.Fail("I13 gaps",
+                         "a relay publishes in another Kafka cluster than before, which no "
+                         "operator has accepted");
   }
 }
 
@@ -454,6 +492,12 @@ void RelayProcess::FailIdleProducer() {
   }
 }
 
+void RelayProcess::OnClusterChanged() {
+  if (producer_ != nullptr) {
+    producer_->OnClusterChanged();
+  }
+}
+
 void RelayProcess::WedgeClient() {
   if (producer_ != nullptr && !asleep_) {
     producer_->Wedge();
@@ -472,7 +516,8 @@ void RelayProcess::CheckNaming(const RelayStatus& status) {
     return;
   }
   const auto number = static_cast<unsigned>(CodeOf(status.error));
-  const bool of_a_row = (number >= 3001 && number <= 3008) || (number >= 4003 && number <= 4005);
+  const bool of_a_row =
+      (number >= 3001 && number <= 3008) || (number >= 4003 && number <= 4005) || number == 4030;
   if (of_a_row && status.detail.find("lsn=") == std::string::npos) {
     context_.oracle.Fail("I16 naming", fmt::format("{} does not name the blocking row",
                                                    ToString(CodeOf(status.error))));

@@ -74,8 +74,8 @@ class RelayProcess final : private RelayHost {
   void OnPublicationSeen() { publication_noticed_ = true; }
   // A reading that began at `begun`; a newer one replaces one not yet processed.
   void OnXidsRead(const XidReading& xids, MonoTime begun) { xids_.emplace(xids, begun); }
-  // The operator accepts the gap with this id.
-  void AcceptGap(std::string id) { accepted_gap_ = std::move(id); }
+  // The operator accepts this gap.
+  void AcceptGap(const Gap& gap);
   void OnSlotAlmostLost() { loss_noticed_ = true; }
   // The second connection has read the slot or the publication, or has failed to. As SlotSampler
   // and its callbacks do it.
@@ -85,6 +85,7 @@ class RelayProcess final : private RelayHost {
   // Call it each second: what the status page says must be true.
   void CheckTruth();
   void WedgeClient();
+  void OnClusterChanged();
   void FailIdleProducer();
   // See SimProducer::LookUpAgain().
   void LookUpAgain(const std::string& topic);
@@ -132,11 +133,16 @@ class RelayProcess final : private RelayHost {
   bool Pass(Micros time, bool interruptible) override;
   void OnStreaming() override;
   void OnNewHistory() override { ++use_.histories; }
-  void OnEventProduced(int event) override { source_.OnEventProduced(event); }
+  void OnEventProduced(int event) override;
   void OnProgressProduced(const Progress& record) override { source_.OnProgressProduced(record); }
   bool records_progress() const override { return limits_.progress != ProgressRecording::kOff; }
   const std::optional<Progress>& recorded() const override { return parts_.kafka.progress(); }
   const std::optional<Progress>& decided() const override { return parts_.kafka.decided(); }
+  const std::optional<Progress>& decided_elsewhere() const override {
+    return parts_.kafka.decided_elsewhere();
+  }
+  int record_losses() const override { return parts_.kafka.record_losses(); }
+  void OnProgressRead() override;
   void OnClaimed(const std::optional<Progress>& record) override;
   bool exactly_once() const override { return limits_.delivery == DeliveryGuarantee::kExactlyOnce; }
   bool same_server() const override { return source_.SameServer(); }
@@ -167,6 +173,7 @@ class RelayProcess final : private RelayHost {
   // Whether every surface says that there is nothing to do: the page, /readyz, and the age.
   bool SaysUpToDate() const;
   void CheckHolding(const RelayStatus& status);
+  void CheckCluster();
 
   const Parts parts_;
   Context& context_;
@@ -191,6 +198,10 @@ class RelayProcess final : private RelayHost {
   std::optional<std::pair<XidReading, MonoTime>> xids_;  // not passed to the relay yet
   std::optional<std::string> accepted_gap_;              // not passed to the relay yet
   std::string last_accepted_;
+  // The Kafka cluster in which it has published, or in which the record was written that it has
+  // read; nullopt: none, or an operator has decided that it may be another one now.
+  std::optional<int> cluster_;
+  bool cluster_accepted_ = false;  // once
   bool has_run_ = false;
   bool loss_noticed_ = false;
   bool asleep_ = false;

@@ -153,16 +153,19 @@ void DrawStandby(Scenario& scenario) {
                                            : random.Between(seconds(40), seconds(150))});
 }
 
+// Whether the server may have an older state.
+bool HasOlderServer(const Scenario& scenario) {
+  return std::any_of(scenario.faults.begin(), scenario.faults.end(), [](const Fault& fault) {
+    return fault.kind == FaultKind::kRestore || fault.kind == FaultKind::kRestoreUnseen ||
+           fault.kind == FaultKind::kRestoreAndGrow || fault.kind == FaultKind::kAnotherSystem;
+  });
+}
+
 // A leaf of the outbox is unlogged for a while, or for a moment. Not with faults after which the
 // server has an older catalog. Uses its own random generator, as above.
 void DrawLeaf(Scenario& scenario) {
   Random random(scenario.seed ^ 0x6C656166);
-  const bool older =
-      std::any_of(scenario.faults.begin(), scenario.faults.end(), [](const Fault& fault) {
-        return fault.kind == FaultKind::kRestore || fault.kind == FaultKind::kRestoreUnseen ||
-               fault.kind == FaultKind::kRestoreAndGrow || fault.kind == FaultKind::kAnotherSystem;
-      });
-  if (older || !random.Chance(10)) {
+  if (HasOlderServer(scenario) || !random.Chance(10)) {
     return;
   }
   const auto count = random.Between(1, 2);
@@ -365,6 +368,57 @@ void DrawOrigins(Scenario& scenario) {
   }
 }
 
+// Another Kafka cluster. Not with a server that was restored: two changes of one outage can hide
+// each other. The simulator has one transaction coordinator. Uses its own random generator, as
+// above.
+void DrawCluster(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x636C7573746572);
+  if (HasOlderServer(scenario) || scenario.config.pipeline.exactly_once() || !random.Chance(8)) {
+    return;
+  }
+  const auto count = random.Between(1, 2);
+  Micros at{0};
+  for (int64_t i = 0; i < count; ++i) {
+    at += random.Between(milliseconds(1), kHorizon / 2);
+    const Micros length = random.Chance(30) ? random.Between(milliseconds(50), milliseconds(500))
+                                            : random.Between(milliseconds(500), seconds(20));
+    scenario.faults.push_back({.kind = FaultKind::kAnotherCluster,
+                               .at = at,
+                               .length = length,
+                               .amount = static_cast<uint32_t>(random.Below(1'000))});
+    at += length + milliseconds(1);
+  }
+}
+
+// Commit times that brokers refuse. Uses its own random generator, as above.
+void DrawClock(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x636C6F636B);
+  if (random.Chance(6)) {
+    scenario.faults.push_back({.kind = FaultKind::kClockAhead,
+                               .at = random.Between(milliseconds(1), kHorizon),
+                               .length = random.Between(seconds(1), seconds(60))});
+  }
+}
+
+// Retention that is shorter than the backlog, often around a start. Uses its own random generator,
+// as above.
+void DrawRetention(Scenario& scenario) {
+  Random random(scenario.seed ^ 0x726574656E74);
+  if (!random.Chance(8)) {
+    return;
+  }
+  const Micros at = random.Between(milliseconds(1), kHorizon);
+  const Micros length = random.Between(milliseconds(100), seconds(15));
+  scenario.faults.push_back({.kind = FaultKind::kShortRetention,
+                             .at = at,
+                             .length = length,
+                             .amount = static_cast<uint32_t>(random.Below(1'000))});
+  if (random.Chance(60)) {
+    scenario.faults.push_back({.kind = random.Chance(70) ? FaultKind::kKill : FaultKind::kFence,
+                               .at = at + random.Between(Micros(0), length + seconds(1))});
+  }
+}
+
 void DrawMessages(Random& random, Scenario& scenario) {
   if (random.Chance(20)) {
     scenario.messages = random.Chance(30) ? 100 : 50;
@@ -445,6 +499,9 @@ Scenario MakePlan(uint64_t seed) {
   DrawOrigins(scenario);
   DrawStandby(scenario);
   DrawLeaf(scenario);
+  DrawCluster(scenario);
+  DrawClock(scenario);
+  DrawRetention(scenario);
   return scenario;
 }
 

@@ -306,6 +306,11 @@ bool SimCoordinator::IsOpen(const std::string& id, uint32_t epoch) const {
          owner->second.epoch == epoch;
 }
 
+bool SimCoordinator::IsFenced(const std::string& id, uint32_t epoch) const {
+  const auto owner = ids_.find(id);
+  return owner != ids_.end() && owner->second.epoch != epoch;
+}
+
 bool SimCoordinator::HasOpen(const TopicPartition& where) const {
   const auto partition = partitions_.find(where);
   return partition != partitions_.end() && !partition->second.open.empty();

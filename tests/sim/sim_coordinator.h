@@ -83,6 +83,8 @@ class SimCoordinator {
   void Append(const TopicPartition& partition, const Batch& batch);
   // Whether the id has an open transaction of this epoch.
   bool IsOpen(const std::string& id, uint32_t epoch) const;
+  // Whether another producer has claimed the id since.
+  bool IsFenced(const std::string& id, uint32_t epoch) const;
   // Whether the last stable offset of the partition is behind its end.
   bool HasOpen(const TopicPartition& partition) const;
 

@@ -45,7 +45,7 @@ std::vector<std::string> SimKafka::topics() const {
 }
 
 SimPartition& SimKafka::PartitionOf(std::string_view topic, int partition) {
-  return partitions_[{std::string(topic), partition}];
+  return here().partitions[{std::string(topic), partition}];
 }
 
 // Checks a batch against the topic's settings and the brokers' policies. kAppended: accepted.
@@ -55,6 +55,10 @@ Answer SimKafka::Verdict(const SimTopic& settings, const Batch& batch) {
   }
   if (batch.bytes > settings.most_bytes) {
     return Answer::kTooLarge;
+  }
+  if (batch.latest > context_.clock.WallNow() + kMostAhead) {
+    context_.coverage.Count("broker rejects the time of a record");
+    return Answer::kTimeRefused;
   }
   if (to_be_refused > 0 && batch.progress.empty()) {
     --to_be_refused;
@@ -68,7 +72,7 @@ Answer SimKafka::Verdict(const SimTopic& settings, const Batch& batch) {
 
 Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) {
   const SimTopic& settings = this->topic(topic);
-  if (down || number == leaderless) {
+  if (down || number == leaderless || batch.connection != changes_) {
     return Answer::kTryAgain;
   }
   const bool transactional = !batch.transactional_id.empty();
@@ -79,7 +83,8 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   }
   if (const Answer verdict = Verdict(settings, batch); verdict != Answer::kAppended) {
     // Only a batch of one record shows which record was rejected.
-    if (batch.events.size() == 1 && batch.progress.empty() && verdict != Answer::kDenied) {
+    if (batch.events.size() == 1 && batch.progress.empty() && verdict != Answer::kDenied &&
+        verdict != Answer::kTimeRefused) {
       context_.oracle.OnRefusedAlone(batch.events.front(), verdict == Answer::kTooLarge);
       context_.coverage.Count("broker rejects a single-record batch");
     }
@@ -90,8 +95,19 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   }
   SimPartition& partition = PartitionOf(topic, number);
   const Answer appended = partition.replicated ? Answer::kTryAgain : Answer::kAppended;
+  // A partition that knows nothing of a producer accepts any sequence number.
+  if (IsStranger(batch) && !partition.next_sequence.contains(batch.producer)) {
+    if (!batch.oldest) {
+      return Answer::kTryAgain;
+    }
+    partition.next_sequence[batch.producer] = batch.first_sequence;
+  }
   uint32_t& next = partition.next_sequence[batch.producer];
   const bool checked = batch.checked && !Mutant(MutantId::kNotIdempotent);
+  if (checked && batch.first_sequence > next && IsStranger(batch) && batch.oldest) {
+    context_.coverage.Count("a producer has written to another cluster meanwhile");
+    return Answer::kFenced;
+  }
   if (checked && batch.first_sequence > next) {
     context_.coverage.Count("broker rejects an out-of-order batch");
     return Answer::kTryAgain;
@@ -112,7 +128,7 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
     coordinator_.Append(where, batch);
     if (Mutant(MutantId::kReadUncommittedProgress)) {
       for (const std::string& value : batch.progress) {
-        progress_ = *DecodeProgress(value);
+        here().progress = *DecodeProgress(value);
       }
     }
     return Answer::kAppended;
@@ -126,6 +142,9 @@ Answer SimKafka::Append(std::string_view topic, int number, const Batch& batch) 
   for (size_t i = 0; i < batch.events.size(); ++i) {
     context_.oracle.OnAppended(batch.events[i], topic == kDeadLetterTopic);
     partition.Add({batch.events[i], batch.positions[i]});
+  }
+  if (deletes_records && !partition.replicated) {
+    partition.records.clear();
   }
   return appended;
 }
@@ -147,12 +166,39 @@ void SimKafka::AppendProgress(const Progress& record) {
   OnProgressDecided(record);
   if (!ProgressIsStable()) {
     context_.coverage.Count("a progress record is behind an open transaction");
-    held_progress_.push_back(record);
+    here().held_progress.push_back(record);
     return;
   }
-  if (!progress_ || progress_->Order() < record.Order()) {
-    progress_ = record;
+  Show(record);
+}
+
+void SimKafka::Show(const Progress& record) {
+  auto& newest = here().progress;
+  if (!newest || newest->Order() < record.Order()) {
+    newest = record;
+    here().progress_written_in = cluster_;
   }
+}
+
+// Connections to the other cluster break. Its topics and their settings exist here, too.
+void SimKafka::Become(int cluster, bool mirrored) {
+  if (cluster == cluster_) {
+    return;
+  }
+  for (auto& [name, partition] : here().partitions) {
+    partition.replicated.reset();
+  }
+  const Cluster& other = here();
+  cluster_ = cluster;
+  ++changes_;
+  strangers_ = producers_;
+  if (mirrored && !here().progress) {
+    here().progress = other.progress;
+    here().progress_written_in = other.progress_written_in;
+    here().decided = other.progress;
+  }
+  context_.Note("[kafka] the address leads to cluster {}{}", cluster,
+                mirrored ? ", with a copy of the progress topic" : "");
 }
 
 void SimKafka::Disturb(Micros length) {
@@ -160,21 +206,36 @@ void SimKafka::Disturb(Micros length) {
 }
 
 void SimKafka::OnProgressDecided(const Progress& record) {
-  if (!decided_ || decided_->Order() < record.Order()) {
-    decided_ = record;
+  auto& newest = here().decided;
+  if (!newest || std::exchange(here().record_deleted, false) || newest->Order() < record.Order()) {
+    newest = record;
   }
 }
 
+void SimKafka::DeleteProgress() {
+  here().progress.reset();
+  here().held_progress.clear();
+  here().record_deleted = here().decided.has_value();
+  ++deletions_;
+}
+
 void SimKafka::ShowHeldProgress() {
-  for (const Progress& record : std::exchange(held_progress_, {})) {
-    if (!progress_ || progress_->Order() < record.Order()) {
-      progress_ = record;
+  for (const Progress& record : std::exchange(here().held_progress, {})) {
+    Show(record);
+  }
+}
+
+// Consumers have had the time to read them: they are not lost.
+void SimKafka::DeleteRecords() {
+  for (auto& [name, partition] : here().partitions) {
+    if (!partition.replicated) {
+      partition.records.clear();
     }
   }
 }
 
 void SimKafka::LoseTail(int number) {
-  for (auto& [name, partition] : partitions_) {
+  for (auto& [name, partition] : here().partitions) {
     if (name.second == number) {
       LoseFrom(partition, partition.end - kTail);
     }
@@ -202,7 +263,7 @@ void SimKafka::ShrinkReplicas(int number) {
 }
 
 void SimKafka::GrowReplicas(int number, bool lost) {
-  for (auto& [name, partition] : partitions_) {
+  for (auto& [name, partition] : here().partitions) {
     if (name.second != number || !partition.replicated) {
       continue;
     }
@@ -225,7 +286,7 @@ void SimKafka::ChangePartitions(std::string_view topic) {
 
 bool SimKafka::AppendForeign(uint64_t choice) {
   std::vector<SimPartition*> with_headers;
-  for (auto& [name, partition] : partitions_) {
+  for (auto& [name, partition] : here().partitions) {
     if (!partition.records.empty() && partition.records.back().header && !partition.replicated) {
       with_headers.push_back(&partition);
     }
@@ -241,7 +302,7 @@ bool SimKafka::AppendForeign(uint64_t choice) {
     return true;
   }
   const StoredRecord copy{kNoEvent, chosen->records.back().header};
-  for (auto& [name, partition] : partitions_) {
+  for (auto& [name, partition] : here().partitions) {
     if (&partition != chosen && !partition.replicated) {
       partition.Add(copy);
     }

@@ -35,7 +35,7 @@ void SimPostgres::Fill(uint64_t bytes) {
 
 void SimPostgres::Commit(LogTransaction transaction, bool asynchronous) {
   if (transaction.time == WallTime()) {
-    transaction.time = context_.clock.WallNow();
+    transaction.time = context_.clock.WallNow() + clock_ahead_;
   }
   std::vector<int> events;
   for (const LogRow& row : transaction.rows) {

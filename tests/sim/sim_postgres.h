@@ -100,6 +100,8 @@ class SimPostgres {
   // subtransactions: Postgres 18 then sends a Stream Abort for each.
   void RollBackLarge(uint32_t subtransactions);
   void TerminateSender();
+  // Commit times are so much later than the time of other machines.
+  void SetClockAhead(Micros ahead) { clock_ahead_ = ahead; }
   void AlterTable() { schema_ = (schema_ + 1) % 3; }
   void SetPublished(bool published);
   // ALTER TABLE leaf SET UNLOGGED or LOGGED. It writes every row of the leaf again.
@@ -219,6 +221,7 @@ class SimPostgres {
   ProcArray procs_;
   std::vector<Invisible> invisible_;
   bool commits_hidden_ = false;
+  Micros clock_ahead_{0};
   Random visibility_random_;
   MonoTime tampered_at_;
   bool published_ = true;

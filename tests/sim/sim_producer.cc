@@ -21,6 +21,7 @@ constexpr Micros kLookAgain = milliseconds(250);
 constexpr Micros kRetryBackoff = milliseconds(100);
 constexpr Micros kLongestLate = seconds(25);
 constexpr Micros kLongestBlocked = seconds(30);  // until a row that was refused is tried again
+constexpr Micros kLongestReconnect = milliseconds(200);
 
 absl::Status ErrorOf(Answer answer, const std::string& topic) {
   switch (answer) {
@@ -28,6 +29,8 @@ absl::Status ErrorOf(Answer answer, const std::string& topic) {
       return Error(ErrorCode::kBatchTooLarge, topic + ": message size too large");
     case Answer::kRefused:
       return Error(ErrorCode::kDeliveryRefused, topic + ": invalid record");
+    case Answer::kTimeRefused:
+      return Error(ErrorCode::kRecordTimeRefused, topic + ": timestamp out of range");
     case Answer::kDenied:
       return Error(ErrorCode::kTopicDenied, topic + ": topic authorization failed");
     default:
@@ -193,7 +196,8 @@ void SimProducer::Enqueue(const Record& record, DeliveryToken token, int event, 
                 .record = *record.position,
                 .partitions = partitions};
   }
-  lane.queue.push_back({event, token, bytes, "", position});
+  const WallTime time = record.timestamp.value_or(context_.clock.WallNow());
+  lane.queue.push_back({event, token, bytes, "", position, time});
   OnEnqueued();
   ++use_.records_in_flight;
   use_.bytes_in_flight += bytes;
@@ -213,10 +217,13 @@ void SimProducer::EnqueueProgress(const Record& record, DeliveryToken token) {
   if (use_.progress_in_flight > 0) {
     context_.oracle.Fail("I9 bounds", "two progress records are in flight");
   }
-  host_.OnProgressProduced(*value);
+  // A relay that was cut off may not know of another instance: the brokers reject what it sends.
+  if (!transactions_ || !transactions_->fenced()) {
+    host_.OnProgressProduced(*value);
+  }
   Lane& lane = LaneOf(std::string(kProgressTopic), 0);
   lane.queue.push_back(
-      {kNoEvent, token, record.window_bytes(), std::string(record.value.value_or("")), {}});
+      {kNoEvent, token, record.window_bytes(), std::string(record.value.value_or("")), {}, {}});
   OnEnqueued();
   if (transactions_ && host_.same_server()) {
     kafka_.coordinator().Expect(std::string(record.value.value_or("")),
@@ -273,6 +280,7 @@ void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {
     Later(kLookAgain, [topic, asked](SimProducer& self) { self.AnswerTopic(topic, asked); });
     return;
   }
+  LearnCluster();
   TopicState& state = topics_[topic];
   state.metadata = settings.exists && !settings.denied ? Metadata::kReady : Metadata::kFailed;
   state.partitions = settings.partitions;
@@ -282,6 +290,23 @@ void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {
     state.error = Error(ErrorCode::kTopicDenied, topic);
   }
   signalled_ = true;
+}
+
+void SimProducer::LearnCluster() {
+  if (!cluster_ || cluster_->number != kafka_.cluster()) {
+    cluster_ = {kafka_.cluster(), context_.now()};
+  }
+}
+
+// Other connections may be used before the one with this answer.
+void SimProducer::OnClusterChanged() {
+  Later(context_.random.Between(kafka_.latency, kLongestReconnect), [](SimProducer& self) {
+    if (self.wedged_ || self.kafka_.down || self.Outdated()) {
+      self.OnClusterChanged();
+    } else {
+      self.LearnCluster();
+    }
+  });
 }
 
 void SimProducer::Poll(DeliverySink& sink) {
@@ -528,6 +553,7 @@ void SimProducer::Form(Lane& lane) {
       sent.batch.progress.push_back(record.progress);
     }
     sent.batch.bytes += record.bytes;
+    sent.batch.latest = std::max(sent.batch.latest, record.time);
     sent.records.push_back(record);
     ++lane.next_sequence;
   }
@@ -541,6 +567,8 @@ void SimProducer::Send(Lane& lane, Sent& sent) {
   const Micros back = context_.random.Between(kafka_.latency, kafka_.latency_most);
   const bool request_lost = context_.random.Chance(kafka_.lost_requests) || Outdated();
   const bool answer_lost = context_.random.Chance(kafka_.lost_answers);
+  sent.batch.oldest = &sent == &lane.sent.front();
+  sent.batch.connection = kafka_.changes();
   const auto arrive = [this, self = shared_from_this(), &lane, batch = sent.batch, sequence,
                        attempt, back, answer_lost] {
     const Answer answer = kafka_.Append(lane.topic, lane.partition, batch);

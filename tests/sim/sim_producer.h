@@ -61,9 +61,19 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   absl::Status TransientError() const override;
   bool Reachable() const override { return !kafka_.down; }
   bool Outdated() const override { return credentials_ != kafka_.credentials; }
+  std::string ClusterId() const override { return cluster_ ? ClusterName(cluster_->number) : ""; }
   void Examine() override;
   std::optional<Examination> TakeExamination() override;
   int poll_fd() const override { return -1; }
+
+  // The cluster that has answered last, and since when that is known.
+  struct KnownCluster {
+    int number = 0;
+    MonoTime since;
+  };
+  const std::optional<KnownCluster>& cluster() const { return cluster_; }
+  // The connections have broken: the brokers' first answer shows which cluster they are of.
+  void OnClusterChanged();
 
   // Makes it a transactional producer, which begins to claim its id. Call it at once.
   void UseTransactions(std::string id, Micros timeout);
@@ -108,6 +118,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
     size_t bytes;
     std::string progress;
     std::optional<PositionHeader> position;
+    WallTime time;
   };
   struct Sent {
     Batch batch;
@@ -144,6 +155,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   void EnqueueProgress(const Record& record, DeliveryToken token);
   ProduceResult Ask(const std::string& topic, TopicState& state);
   void AnswerTopic(const std::string& topic, MonoTime asked);
+  void LearnCluster();
   // Whether records may be sent to the number of partitions that the topic has.
   bool FollowPartitions(const std::string& topic, TopicState& state);
   Lane& LaneOf(const std::string& topic, int partition);
@@ -171,6 +183,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   const uint64_t id_;
   const int credentials_;  // the version it was created with
   bool alive_ = true;
+  std::optional<KnownCluster> cluster_;
   std::map<std::string, TopicState, std::less<>> topics_;
   std::map<std::pair<std::string, int>, Lane> lanes_;
   std::vector<Reported> reports_;
@@ -205,6 +218,7 @@ class ProducerHandle final : public Producer {
   absl::Status TransientError() const override { return producer_->TransientError(); }
   bool Reachable() const override { return producer_->Reachable(); }
   bool Outdated() const override { return producer_->Outdated(); }
+  std::string ClusterId() const override { return producer_->ClusterId(); }
   void AbandonUndelivered() override { producer_->AbandonUndelivered(); }
   void Examine() override { producer_->Examine(); }
   std::optional<Examination> TakeExamination() override { return producer_->TakeExamination(); }

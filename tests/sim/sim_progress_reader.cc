@@ -38,12 +38,18 @@ absl::StatusOr<ProgressReading> SimProgressReader::Read(const ProgressAddress& a
     context_.oracle.Fail("I19 progress", "a relay reads the record before the slot");
   }
   WR_RETURN_IF_ERROR(Ask(topic));
+  if (kafka_.deletes_progress) {
+    context_.coverage.Count("the progress topic does not keep its records");
+    return Error(ErrorCode::kProgressTopicInvalid, topic + ": cleanup.policy=delete");
+  }
   kafka_.topic(topic).exists = true;
   if (kafka_.progress()) {
     source_.OnRecordRead(*kafka_.progress());
+    host_.OnProgressRead();
   }
   ProgressReading reading;
   reading.record = kafka_.progress();
+  reading.cluster_id = ClusterName(kafka_.cluster());
   return reading;
 }
 

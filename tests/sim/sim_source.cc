@@ -481,7 +481,10 @@ void SimSource::CheckRecorded(Lsn confirmed) {
   if (newest && newest->generation > 0 && host_.has_rivals()) {
     return;
   }
-  if (!newest || confirmed > EndOf(*newest)) {
+  // What was recorded there before the relay has noticed that the cluster is another one.
+  const auto& elsewhere = host_.decided_elsewhere();
+  const bool covered = elsewhere && confirmed <= EndOf(*elsewhere);
+  if (!covered && (!newest || confirmed > EndOf(*newest))) {
     context_.oracle.Fail(
         "I19 progress",
         fmt::format("confirmed {}, but the record covers only {}", confirmed.ToString(),
@@ -535,13 +538,20 @@ void SimSource::OnProgressProduced(const Progress& record) {
       record.known_before < KnownBefore(*memory_)) {
     context_.oracle.Fail("I19 progress", "a record forgets what is published");
   }
-  if (accepted_generation_ && record.generation <= *accepted_generation_ && !host_.has_rivals()) {
+  if (accepted_generation_ && record.generation <= *accepted_generation_ && !host_.has_rivals() &&
+      accepted_in_ == host_.record_losses()) {
     context_.oracle.Fail("I19 progress", "a record does not replace those before the gap");
   }
   // In a transaction the record is published together with the events. A record may be in flight
   // when a restored server is reached.
   const bool of_server = !was_restored() || !record.last.valid() || Contains(record.last);
-  if (SameServer() && of_server && !host_.exactly_once()) {
+  // After a refusal, a record that says no more than the one in the topic shows whether the cause
+  // is fixed. The restored server makes both of them wrong.
+  const auto& newest = host_.decided();
+  const bool says_more = !newest || record.generation != newest->generation ||
+                         record.frontier > newest->frontier ||
+                         record.last.commit_lsn > newest->last.commit_lsn;
+  if (SameServer() && of_server && (says_more || !was_restored()) && !host_.exactly_once()) {
     context_.oracle.OnRecorded(record.frontier);
   }
 }
@@ -564,6 +574,7 @@ void SimSource::OnGapAccepted(bool of_the_slot) {
   accepted_another_ = false;
   rewritten_ = false;
   maybe_accepted_.reset();
+  accepted_in_ = host_.record_losses();
   accepted_generation_ =
       host_.recorded() ? std::optional(host_.recorded()->generation) : std::nullopt;
 }

@@ -188,6 +188,7 @@ class SimSource final : public ReplicationSource {
   bool rewritten_ = false;     // the WAL does not contain it, but the stream would
   // The generation of the newest record when a gap was accepted: later ones have a greater one.
   std::optional<uint64_t> accepted_generation_;
+  int accepted_in_ = 0;  // RelayHost::record_losses() at that time
   // The same of an acceptance that was followed by one of another gap before it may have been
   // applied.
   std::optional<uint64_t> maybe_accepted_;

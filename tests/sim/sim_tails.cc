@@ -63,14 +63,18 @@ absl::StatusOr<bool> SimTails::Contains(const std::string& topic, int partition,
       event.history != history_.current() || event.routing != history_.routing) {
     return false;
   }
-  return found->second.ends[index].stored.Contains(event);
+  const End& read = found->second.ends[index];
+  if (Mutant(MutantId::kDeletedIsStored) && read.counts && read.end > 0 && read.begin == read.end) {
+    return true;
+  }
+  return read.stored.Contains(event);
 }
 
 void SimTails::CheckSent(const std::string& topic, int partition, int event) const {
   const auto found = topics_.find(topic);
   const auto index = static_cast<size_t>(partition);
   if (found == topics_.end() || index >= found->second.ends.size() ||
-      !found->second.ends[index].counts) {
+      !found->second.ends[index].counts || found->second.connection != kafka_.changes()) {
     return;
   }
   const End& read = found->second.ends[index];
@@ -124,6 +128,7 @@ void SimTails::Query(const std::string& name) {
   if (static_cast<size_t>(settings.partitions) != topic.ends.size()) {
     return SettleUnread(name, "another number of partitions");
   }
+  topic.connection = kafka_.changes();
   for (size_t i = 0; i < topic.ends.size(); ++i) {
     const SimPartition& partition = kafka_.partition(name, static_cast<int>(i));
     End& read = topic.ends[i];
@@ -131,6 +136,9 @@ void SimTails::Query(const std::string& name) {
     read.end = partition.end;
     read.begin = std::max(partition.begin(), partition.end - kTailRecords);
     read.epoch = partition.epoch;
+    if (partition.end > 0 && partition.records.empty()) {
+      context_.coverage.Count("an end has no records any more");
+    }
     if (partition.end > kTailRecords) {
       context_.coverage.Count("an end is longer than what is read of it");
     }

@@ -51,6 +51,7 @@ class SimTails {
     State state = State::kUnread;
     bool forgotten = false;  // while it was read
     MonoTime asked;
+    int connection = 0;  // SimKafka::changes()
     std::vector<End> ends;
   };
 

@@ -44,6 +44,8 @@ class SimTransactions {
   bool accepts() const { return phase_ == Phase::kReady; }
   // Neither claiming nor committing, and no transaction is open.
   bool idle() const { return phase_ == Phase::kReady && !open_; }
+  // Whether nothing of it can be committed any more.
+  bool fenced() const { return kafka_.coordinator().IsFenced(id_, epoch_); }
   void OnAccepted();
   // Whether the partition is part of the transaction. If not, it is registered.
   bool MaySendTo(const TopicPartition& partition);

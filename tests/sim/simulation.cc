@@ -90,8 +90,10 @@ void Simulation::CountRepeats() {
   const bool topics = scenario_.config.pipeline.resume == ResumeFrom::kTopics;
   const bool comparable =
       std::none_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& fault) {
-        return fault.kind >= FaultKind::kChangePartitions &&
-               fault.kind <= FaultKind::kChangeRouting;
+        return fault.kind == FaultKind::kShortRetention ||
+               fault.kind == FaultKind::kAnotherCluster ||
+               (fault.kind >= FaultKind::kChangePartitions &&
+                fault.kind <= FaultKind::kChangeRouting);
       });
   if (records_progress() && comparable && !exactly_once()) {
     context_.coverage.Count(topics ? kHistoriesTopics : kHistoriesSlot);
@@ -307,6 +309,7 @@ void Simulation::Reap(size_t number) {
   const auto gone = std::move(process);
   ++lives_[number];
   accepted_[number].reset();  // an acceptance that was not applied is lost
+  settled_in_[number].reset();
   gap_possible_ = gap_possible_ || gone->dropped_slot();
   if (gone->killed()) {
     // The operator knows the range of a gap that a restart forgets.
@@ -388,7 +391,8 @@ void Simulation::Attend() {
       const RelayStatus status = process->status();
       if (status.gap && !status.gap_accepted) {
         SettleGap(*process, *status.gap);
-      } else if (HasCode(status.error, ErrorCode::kProgressMissing)) {
+      } else if (HasCode(status.error, ErrorCode::kProgressMissing) ||
+                 (status.gap_accepted && status.waits_for.find("WR-4018") != std::string::npos)) {
         AdoptSlot();
       } else if (!status.gap && postgres_.power() == SimPostgres::Power::kUp &&
                  (HasCode(status.error, ErrorCode::kSlotMissing) ||
@@ -427,6 +431,9 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
   gap_possible_ = gap_possible_ || process.dropped_slot();
   CheckJustified(code);
   const auto number = static_cast<size_t>(process.number());
+  if (code == ErrorCode::kClusterChanged && settled_in_[number] == kafka_.changes()) {
+    context_.oracle.Fail("I13 gaps", "another cluster is reported again after it was accepted");
+  }
   if (process.dropped_last_slot() && code == ErrorCode::kSlotGone) {
     context_.oracle.Fail("I13 gaps", "a relay does not report that it dropped the slot itself");
   }
@@ -438,9 +445,10 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
       MendSlot(code);
     }
     accepted_[number] = code;
+    accepted_in_[number] = kafka_.changes();
   }
   context_.Note("[operator] accepts gap {}: {}", gap.id, RangeOf(gap));
-  process.AcceptGap(gap.id);
+  process.AcceptGap(gap);
   if (!process.source().streaming()) {  // the status of a suspended process is old
     process.source().OnGapAccepted(code != ErrorCode::kPublicationChanged);
   }
@@ -466,6 +474,9 @@ void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded) 
     explained_until_ = context_.now();
     context_.oracle.Excuse(postgres_.slot()->confirmed);
     context_.oracle.AllowRepeats();
+  }
+  if (accepted == ErrorCode::kClusterChanged) {
+    settled_in_[number] = accepted_in_[number];
   }
   // The earlier state of a publication is unknown before the first read, and on another system.
   if (!knows_its_past || scenario_.second_relay || accepted == ErrorCode::kSystemChanged) {

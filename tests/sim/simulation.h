@@ -88,7 +88,10 @@ class Simulation final : private Environment {
   bool ApplyToPublication(const Fault& fault);
   bool ApplyToVisibility(const Fault& fault);
   bool ApplyToKafka(const Fault& fault);
+  void ShortenRetention(const Fault& fault);
   bool ApplyToTopics(const Fault& fault);
+  bool ApplyToCluster(const Fault& fault);
+  void ChangeCluster(int cluster, bool mirrored);
   bool ApplyUnseen(const Fault& fault);
   bool ApplyToTransactions(const Fault& fault);
   bool ApplyInTransaction(const Fault& fault);
@@ -137,6 +140,9 @@ class Simulation final : private Environment {
   bool gap_possible_ = false;  // a fault occurred that justifies a reported gap
   // A gap of the slot or the server was accepted, and the relay has not streamed yet.
   std::array<std::optional<ErrorCode>, 2> accepted_{};
+  // SimKafka::changes() at that time, and when another cluster was accepted last.
+  std::array<int, 2> accepted_in_{};
+  std::array<std::optional<int>, 2> settled_in_{};
   Lsn stored_position_;
   MonoTime kept_down_until_;  // no relay runs until then
   Lsn rewritten_until_;       // the frontier that was recorded on the WAL that was rewritten
