@@ -119,7 +119,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
     first_frontier_ = std::max({recorded_frontier_, same ? recorded_->frontier : Lsn(),
                                 in_flight_ ? in_flight_->frontier : Lsn()});
   }
-  ContinueHorizons(decision, info.publication_state.identity);
+  ContinueHorizons(earlier, info);
   stream_started_at_ = parts_.clock.Now();
   backend_pid_ = info.server.backend_pid;
   server_started_ = info.server.started;
@@ -134,26 +134,31 @@ void ProgressRecorder::ForgetProof() {
 
 // Nothing is known of rows from before an accepted gap, or from before a change of the publication
 // that may have hidden rows, or of rows that a command wrote again: they count as not published.
-void ProgressRecorder::ContinueHorizons(const StartDecision& decision,
-                                        const PublicationIdentity& publication) {
+// Behind a fork the server assigns xids again. Horizons of the last stream, and those of a record,
+// are each of their own timeline: another instance may have followed the server meanwhile.
+void ProgressRecorder::ContinueHorizons(const Progress& earlier, const SourceInfo& info) {
+  const PublicationIdentity& publication = info.publication_state.identity;
   const uint64_t generation = identity_.generation;
   if (proof_generation_ != generation ||
       (publication_ && (!HidingChange(*publication_, publication).empty() ||
                         WroteAgain(*publication_, publication)))) {
     ForgetProof();
   }
+  const auto forget_after_fork = [&](const Progress& origin) {
+    horizons_.ForgetAfter(CommonWalEnd(ResumeStateOf(origin), info.server));
+  };
   const bool recorded = recorded_ && recorded_->generation == generation &&
                         recorded_->publication == PublicationFingerprint(publication);
-  if (recorded && !published_from_.valid()) {
+  if (published_from_.valid()) {
+    forget_after_fork(earlier);
+  } else if (recorded) {
     horizons_.Restore(recorded_->horizons);
     published_from_ = recorded_->published_from;
+    forget_after_fork(*recorded_);
   }
   proof_generation_ = generation;
   publication_ = publication;
   horizons_.ForgetWaiting();
-  if (decision.timeline_switched) {
-    horizons_.ForgetAfter(decision.fork);
-  }
 }
 
 void ProgressRecorder::OnStreamEnded() {

@@ -145,7 +145,8 @@ class ProgressRecorder final : public DeliverySink {
  private:
   // From now on no row is known to be published.
   void ForgetProof();
-  void ContinueHorizons(const StartDecision& decision, const PublicationIdentity& publication);
+  // `earlier`: of the last stream.
+  void ContinueHorizons(const Progress& earlier, const SourceInfo& info);
   bool Moved(const Published& published) const;
   std::vector<XidHorizon> HorizonsBefore(Lsn frontier) const;
   Progress NextRecord(const Published& published) const;

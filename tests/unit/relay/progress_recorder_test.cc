@@ -386,6 +386,33 @@ TEST_F(ProgressRecorderTest, AfterATakeoverTheRecordIsReadAgain) {
   ExpectHeld(ErrorCode::kSlotMoved);
 }
 
+// Another instance follows a promoted server that lacks published commits, and records on its
+// timeline: the server assigns their xids again.
+TEST_F(ProgressRecorderTest, AfterATakeoverHorizonsBehindAForkAreForgotten) {
+  Start();
+  Pass(seconds(1));
+  relay_->OnXidsRead(Xids(900), clock_.Now());
+  Commit("a");
+  Pass(seconds(1));
+  ASSERT_THAT(Records().back().horizons, SizeIs(1));
+  postgres_.info.slot->active = true;
+  postgres_.info.slot->active_pid = 555;
+  postgres_.BreakConnection();
+  Pass(seconds(5));
+  postgres_.info.server.timeline = 2;
+  postgres_.info.server.ancestors = {{1, Lsn(1005)}};
+  progress_.stored = Records().back();
+  progress_.stored->timeline = 2;
+  progress_.stored->ancestors = {{1, Lsn(1005)}};
+  progress_.stored->horizons.clear();
+  postgres_.info.slot->active = false;
+  Pass(seconds(5));
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_EQ(Records().back().timeline, 2u);
+  EXPECT_THAT(Records().back().horizons, IsEmpty());
+}
+
 TEST_F(ProgressRecorderTest, ARefusedRecordBlocks) {
   Start();
   Pass(seconds(1));
