@@ -61,8 +61,8 @@ class TopicTable {
     // requested again for it.
     std::optional<int32_t> sought;
     TopicPartitions partitions;
-    // The events that the topic had when its end was read, by partition; empty: none are known.
     bool has_record = false;  // librdkafka accepted one
+    // The events that the topic had when its end was read, by partition; empty: none are known.
     Tail tail = Tail::kUnread;
     std::vector<StoredEvents> stored;
 
