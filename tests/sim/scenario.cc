@@ -161,6 +161,20 @@ bool HasOlderServer(const Scenario& scenario) {
   });
 }
 
+// One or two faults, one behind the other; `draw` draws all but their times.
+template <typename Draw>
+void AddInTurn(Scenario& scenario, Random& random, const Draw& draw) {
+  const auto count = random.Between(1, 2);
+  Micros at{0};
+  for (int64_t i = 0; i < count; ++i) {
+    at += random.Between(milliseconds(1), kHorizon / 2);
+    Fault fault = draw();
+    fault.at = at;
+    scenario.faults.push_back(fault);
+    at += fault.length + milliseconds(1);
+  }
+}
+
 // A leaf of the outbox is unlogged for a while, or for a moment. Not with faults after which the
 // server has an older catalog. Uses its own random generator, as above.
 void DrawLeaf(Scenario& scenario) {
@@ -168,15 +182,11 @@ void DrawLeaf(Scenario& scenario) {
   if (HasOlderServer(scenario) || !random.Chance(10)) {
     return;
   }
-  const auto count = random.Between(1, 2);
-  Micros at{0};
-  for (int64_t i = 0; i < count; ++i) {
-    at += random.Between(milliseconds(1), kHorizon / 2);
-    const Micros length = random.Chance(40) ? random.Between(milliseconds(1), milliseconds(900))
-                                            : random.Between(seconds(1), seconds(50));
-    scenario.faults.push_back({.kind = FaultKind::kUnlogLeaf, .at = at, .length = length});
-    at += length + milliseconds(1);
-  }
+  AddInTurn(scenario, random, [&random] {
+    return Fault{.kind = FaultKind::kUnlogLeaf,
+                 .length = random.Chance(40) ? random.Between(milliseconds(1), milliseconds(900))
+                                             : random.Between(seconds(1), seconds(50))};
+  });
 }
 
 // Whether the relay waits for the operator's decision about a gap or exits. Uses its own random
@@ -376,18 +386,12 @@ void DrawCluster(Scenario& scenario) {
   if (HasOlderServer(scenario) || scenario.config.pipeline.exactly_once() || !random.Chance(8)) {
     return;
   }
-  const auto count = random.Between(1, 2);
-  Micros at{0};
-  for (int64_t i = 0; i < count; ++i) {
-    at += random.Between(milliseconds(1), kHorizon / 2);
-    const Micros length = random.Chance(30) ? random.Between(milliseconds(50), milliseconds(500))
-                                            : random.Between(milliseconds(500), seconds(20));
-    scenario.faults.push_back({.kind = FaultKind::kAnotherCluster,
-                               .at = at,
-                               .length = length,
-                               .amount = static_cast<uint32_t>(random.Below(1'000))});
-    at += length + milliseconds(1);
-  }
+  AddInTurn(scenario, random, [&random] {
+    return Fault{.kind = FaultKind::kAnotherCluster,
+                 .length = random.Chance(30) ? random.Between(milliseconds(50), milliseconds(500))
+                                             : random.Between(milliseconds(500), seconds(20)),
+                 .amount = static_cast<uint32_t>(random.Below(1'000))};
+  });
 }
 
 // Commit times that brokers refuse. Uses its own random generator, as above.

@@ -481,7 +481,7 @@ void SimSource::CheckRecorded(Lsn confirmed) {
   if (newest && newest->generation > 0 && host_.has_rivals()) {
     return;
   }
-  // What was recorded there before the relay has noticed that the cluster is another one.
+  // The relay may have recorded progress in the other cluster before it noticed the change.
   const auto& elsewhere = host_.decided_elsewhere();
   const bool covered = elsewhere && confirmed <= EndOf(*elsewhere);
   if (!covered && (!newest || confirmed > EndOf(*newest))) {

@@ -57,6 +57,27 @@ class ProgressRecorderTest : public testing::ProgressFixture {
     ASSERT_TRUE(Held().has_value());
     EXPECT_THAT(Held()->error, HasError(code));
   }
+  // Another instance takes the slot, and this one stands by.
+  void LoseSlot() {
+    postgres_.info.slot->active = true;
+    postgres_.info.slot->active_pid = 555;
+    postgres_.BreakConnection();
+    Pass(seconds(5));
+  }
+  // The other instance has ended.
+  void RegainSlot() {
+    postgres_.info.slot->active = false;
+    Pass(seconds(5));
+  }
+  // Publishes "a", and records the horizon of this reading.
+  void PublishBefore(uint64_t xid) {
+    Start();
+    Pass(seconds(1));
+    relay_->OnXidsRead(Xids(xid), clock_.Now());
+    Commit("a");
+    Pass(seconds(1));
+    ASSERT_THAT(Records().back().horizons, SizeIs(1));
+  }
   // As read from the server of the stream.
   XidReading Xids(uint64_t xid) const {
     return {.horizon = {.xid = xid, .insert_lsn = Lsn(1010), .taken = clock_.WallNow()},
@@ -372,41 +393,28 @@ TEST_F(ProgressRecorderTest, AFailoverThatLostPublishedEvents) {
 TEST_F(ProgressRecorderTest, AfterATakeoverTheRecordIsReadAgain) {
   Start();
   Pass(seconds(1));
-  // Another instance takes the slot, publishes and records; then the slot is advanced.
-  postgres_.info.slot->active = true;
-  postgres_.info.slot->active_pid = 555;
-  postgres_.BreakConnection();
-  Pass(seconds(5));
+  // The other instance publishes and records; then the slot is advanced.
+  LoseSlot();
   progress_.stored = Records().back();
   progress_.stored->frontier = Lsn(1100);
   postgres_.info.server.wal_end = Lsn(2000);
   MoveSlotBack(Lsn(1500));
-  postgres_.info.slot->active = false;
-  Pass(seconds(5));
+  RegainSlot();
   ExpectHeld(ErrorCode::kSlotMoved);
 }
 
 // Another instance follows a promoted server that lacks published commits, and records on its
 // timeline: the server assigns their xids again.
 TEST_F(ProgressRecorderTest, AfterATakeoverHorizonsBehindAForkAreForgotten) {
-  Start();
-  Pass(seconds(1));
-  relay_->OnXidsRead(Xids(900), clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
-  ASSERT_THAT(Records().back().horizons, SizeIs(1));
-  postgres_.info.slot->active = true;
-  postgres_.info.slot->active_pid = 555;
-  postgres_.BreakConnection();
-  Pass(seconds(5));
+  PublishBefore(900);
+  LoseSlot();
   postgres_.info.server.timeline = 2;
   postgres_.info.server.ancestors = {{1, Lsn(1005)}};
   progress_.stored = Records().back();
   progress_.stored->timeline = 2;
   progress_.stored->ancestors = {{1, Lsn(1005)}};
   progress_.stored->horizons.clear();
-  postgres_.info.slot->active = false;
-  Pass(seconds(5));
+  RegainSlot();
   Commit("b");
   Pass(seconds(1));
   EXPECT_EQ(Records().back().timeline, 2u);
@@ -509,12 +517,7 @@ TEST_F(ProgressRecorderTest, AReplacedRelayKeepsItsMemory) {
 }
 
 TEST_F(ProgressRecorderTest, KeepsXidHorizons) {
-  Start();
-  Pass(seconds(1));
-  relay_->OnXidsRead(Xids(900), clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
-  ASSERT_THAT(Records().back().horizons, SizeIs(1));
+  PublishBefore(900);
   EXPECT_EQ(Records().back().horizons.front().xid, 900u);
   EXPECT_EQ(Records().back().published_from.xid, 950u);
 }
