@@ -415,7 +415,7 @@ void KafkaProducer::OnFirstRecord(const Record& record, const TopicTable::Topic&
   }
 }
 
-// Without the right to read settings there is no warning.
+// Brokers omit the settings of a topic that the user may not read: walrelay then does not warn.
 void KafkaProducer::OnSettings(rd_kafka_event_t* event) {
   for (const auto& [name, settings] : SettingsIn(event)) {
     const auto age = first_ages_.find(name);

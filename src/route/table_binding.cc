@@ -42,7 +42,8 @@ class Binder {
     transformed_.push_back(std::move(column));
   }
   const std::vector<BoundColumn>& transformed() const { return transformed_; }
-  // Of the columns that have a shape; a column with two purposes is there twice.
+  // The enums among the columns that a schema describes. The list names a column twice if the row
+  // uses it for two purposes.
   const std::vector<TableBinding::EnumColumn>& enums() const { return enums_; }
 
   BoundColumn Find(std::string_view name) const {
