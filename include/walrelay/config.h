@@ -174,6 +174,7 @@ struct RouteConfig {
   int64_t max_topics = 1000;
   TimestampSource timestamp = TimestampSource::kCommit;
   std::string timestamp_column;
+  std::string commit_time_header;  // its name; "": records have none
   Compatibility compatibility = Compatibility::kWalrelay;
   bool tombstone_on_empty = false;
 

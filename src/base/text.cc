@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -175,11 +176,17 @@ std::string FormatDuration(Micros duration) {
   return fmt::format("{} days", seconds / 86400);
 }
 
-std::string Rfc3339(WallTime time) {
+void AppendRfc3339(WallTime time, std::string& out) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(time);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z",
-                     fmt::gmtime(static_cast<std::time_t>(whole.time_since_epoch().count())),
-                     (time - whole).count());
+  fmt::format_to(std::back_inserter(out), "{:%Y-%m-%dT%H:%M:%S}.{:06}Z",
+                 fmt::gmtime(static_cast<std::time_t>(whole.time_since_epoch().count())),
+                 (time - whole).count());
+}
+
+std::string Rfc3339(WallTime time) {
+  std::string out;
+  AppendRfc3339(time, out);
+  return out;
 }
 
 // Abseil also parses names of times ("infinite-future"), which have no digit.

@@ -40,6 +40,8 @@ std::string FormatDuration(Micros duration);
 // "2026-11-20T08:14:02.000123Z".
 // REQUIRES: a year from 0 to 9999, whose text has the fixed width that callers rely on.
 std::string Rfc3339(WallTime time);
+// The same; allocates nothing if `out` has room.
+void AppendRfc3339(WallTime time, std::string& out);
 // The inverse: date, time and zone, "2026-11-20T08:14:02Z" or "2026-11-20T09:14:02.5+01:00".
 // nullopt for any other text, and for a year before 1 or after 9999.
 std::optional<WallTime> ParseRfc3339(std::string_view text);

@@ -31,11 +31,12 @@ absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
   WR_ASSIGN_OR_RETURN(const uint64_t count, DryRun(config, scope, collector));
   if (!scope.follow && config.route.timestamp != TimestampSource::kColumn) {
     for (ExpectedRecord& record : collector.records()) {
-      record.timestamp.reset();  // the commit time of a row is unknown
+      record.timestamp.reset();  // the commit time of the event's row version is unknown
     }
   }
   Comparison comparison(config.kafka, std::move(collector.records()),
-                        scope.follow ? std::optional(started - kBefore) : std::nullopt);
+                        scope.follow ? std::optional(started - kBefore) : std::nullopt,
+                        scope.follow ? "" : config.route.commit_time_header);
   WR_RETURN_IF_ERROR(comparison.Find(seconds(flags.timeout)));
   const size_t different = comparison.PrintDifferences();
   fmt::print("{} event{} compared, {} different\n", count, count == 1 ? "" : "s", different);

@@ -283,11 +283,19 @@ constexpr Option kOptions[] = {
      "timestamp",
      kString,
      {},
-     "The record's timestamp: `\"commit\"` (commit time of the transaction), `\"now\"`, "
-     "or `\"column:NAME\"` (timestamptz, timestamp as UTC, or bigint milliseconds; NULL "
-     "falls back to the commit time).",
+     "The record's timestamp: `\"commit\"` (commit time of the transaction), `\"now\"` (the time "
+     "of publishing: Kafka keeps the record for the whole `retention.ms` of its topic, however "
+     "long the event waited), or `\"column:NAME\"` (timestamptz, timestamp as UTC, or bigint "
+     "milliseconds; NULL falls back to the commit time).",
      SetTimestamp,
      ShowTimestamp},
+    Row<kRoute, &RouteConfig::commit_time_header>(
+        "route", "commit_time_header", kString,
+        "The name of a header with the commit time of the transaction, as text in RFC 3339 "
+        "(`2026-11-25T23:00:00.000000Z`), behind all others. Empty: none, as Debezium. Useful with "
+        "`route.timestamp = \"now\"`, and with topics that set a record's time themselves "
+        "(`message.timestamp.type=LogAppendTime`). A record whose commit time is not known, of "
+        "`republish` or `recover` without `track_commit_timestamp`, does not have it."),
     Row<kRoute, &RouteConfig::tombstone_on_empty>(
         "route", "tombstone_on_empty", kBoolean,
         "An empty or blank payload becomes a tombstone, as NULL does; an empty bytea does "

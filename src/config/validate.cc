@@ -99,6 +99,7 @@ class Validator {
     CheckRetention();
     CheckTables();
     CheckMessages();
+    CheckCommitTimeHeader();
     CheckFormat();
     CheckErrorPolicy();
     CheckBrokers();
@@ -272,6 +273,29 @@ class Validator {
     if (names.size() > 1 && config_.format.value.format == Format::kRaw) {
       Reject(place, fmt::format("{}: an envelope requires format.value \"json\" or \"json_schema\"",
                                 QualifiedName(table)));
+    }
+  }
+
+  // Of two headers with one name, some readers take the first, and others the last.
+  void CheckCommitTimeHeader() {
+    constexpr std::string_view kOfRecords[] = {"id",          "event_type", "trace_id",
+                                               "traceparent", "tracestate", "wr-pos"};
+    const std::string& name = config_.route.commit_time_header;
+    const auto is_placed = [&name](const OutboxTable& table) {
+      return std::any_of(
+          table.placements.begin(), table.placements.end(), [&name](const Placement& placement) {
+            return placement.where == Placement::Where::kHeader && placement.name == name;
+          });
+    };
+    const auto& tables = config_.source.tables;
+    const bool taken =
+        name.starts_with("walrelay.") ||
+        std::find(std::begin(kOfRecords), std::end(kOfRecords), name) != std::end(kOfRecords) ||
+        std::any_of(tables.begin(), tables.end(), is_placed);
+    if (!name.empty() && taken) {
+      Reject("route.commit_time_header",
+             fmt::format("route.commit_time_header: records may have another header \"{}\"",
+                         Printable(name, 63)));
     }
   }
 

@@ -34,11 +34,23 @@ std::string PlaceOf(const StoredRecord& stored) {
   return fmt::format("[{}]@{}", stored.partition, stored.offset);
 }
 
+void EraseHeader(std::string_view name,
+                 std::vector<std::pair<std::string, std::optional<std::string>>>& headers) {
+  std::erase_if(headers,
+                [name](const auto& header) { return !name.empty() && header.first == name; });
+}
+
 }  // namespace
 
 Comparison::Comparison(const KafkaConfig& kafka, std::vector<ExpectedRecord> expected,
-                       std::optional<WallTime> since)
-    : kafka_(kafka), since_(since), expected_(std::move(expected)) {
+                       std::optional<WallTime> since, const std::string& ignored_header)
+    : kafka_(kafka),
+      since_(since),
+      ignored_header_(ignored_header),
+      expected_(std::move(expected)) {
+  for (ExpectedRecord& record : expected_) {
+    EraseHeader(ignored_header_, record.headers);
+  }
   for (const ExpectedRecord& record : expected_) {
     topics_.push_back(record.topic);
   }
@@ -54,6 +66,9 @@ absl::Status Comparison::Find(Micros timeout) {
     // Reads everything each time, which is simpler than to continue at the previous ends: a run of
     // `verify` covers a minute or a few rows.
     WR_ASSIGN_OR_RETURN(stored_, ReadTopics(kafka_, topics_, kKafkaTimeout, since_));
+    for (StoredRecord& record : stored_) {
+      EraseHeader(ignored_header_, record.headers);
+    }
     Index();
     const bool all = std::all_of(expected_.begin(), expected_.end(),
                                  [this](const auto& record) { return Stored(record) != nullptr; });

@@ -22,9 +22,10 @@ class Comparison {
  public:
   // `kafka` must outlive the comparison. `since`: older records in the topics are ignored.
   // Connects to nothing yet. The topics to read are those of `expected`. nullopt for `since`: all
-  // records of the topics.
+  // records of the topics. `ignored_header`: a header of this name is not compared; "": every one
+  // is.
   Comparison(const KafkaConfig& kafka, std::vector<ExpectedRecord> expected,
-             std::optional<WallTime> since);
+             std::optional<WallTime> since, const std::string& ignored_header);
 
   // Reads the topics until every event is found or `timeout` has passed. An event that is not found
   // is a difference, not an error. Errors: those of reading the topics.
@@ -48,6 +49,7 @@ class Comparison {
 
   const KafkaConfig& kafka_;
   const std::optional<WallTime> since_;
+  const std::string ignored_header_;
   std::vector<ExpectedRecord> expected_;
   std::vector<std::string> topics_;
   std::vector<StoredRecord> stored_;

@@ -91,8 +91,7 @@ absl::StatusOr<uint64_t> DryRunRows(PgConnection connection, const Config& confi
       return records;
     }
     WR_ASSIGN_OR_RETURN(const Record record,
-                        router.Route(row->relation.oid, row->values,
-                                     row->commit_time.value_or(SystemClock().WallNow())));
+                        router.Route(row->relation.oid, row->values, row->commit_time));
     WR_RETURN_IF_ERROR(producer.Produce(record, DeliveryToken()).status());
     ++records;
   }

@@ -137,7 +137,7 @@ absl::StatusOr<bool> RowPublisher::Offer(Entry& entry, size_t index) {
                                    .commit_time = commit_time});
     return Produce(entry, index, letter.record());
   }
-  auto record = router_.Route(row.relation.oid, row.values, commit_time);
+  auto record = router_.Route(row.relation.oid, row.values, row.commit_time);
   if (!record.ok()) {
     return Refuse(entry, index, record.status());
   }

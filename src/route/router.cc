@@ -236,7 +236,18 @@ absl::Status Router::AddTraceContext(pgoutput::Tuple row, const TableBinding& ta
   return absl::OkStatus();
 }
 
-absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table) {
+// The rows of a transaction share the text.
+void Router::AddCommitTime(WallTime commit_time) {
+  if (shown_time_ != commit_time) {
+    commit_time_text_.clear();
+    AppendRfc3339(commit_time, commit_time_text_);
+    shown_time_ = commit_time;
+  }
+  headers_.push_back({route_->commit_time_header, commit_time_text_});
+}
+
+absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table,
+                                std::optional<WallTime> commit_time) {
   headers_.clear();
   if (format_->context_headers && !table.of_messages) {
     AddContextHeaders();
@@ -253,6 +264,9 @@ absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table) 
   }
   for (const TableBinding::NamedColumn& header : table.headers) {
     WR_RETURN_IF_ERROR(AddHeader(row, header.name, header.column));
+  }
+  if (commit_time && !route_->commit_time_header.empty()) {
+    AddCommitTime(*commit_time);
   }
   return absl::OkStatus();
 }
@@ -277,7 +291,7 @@ absl::Status Router::SetTopicAndKey(pgoutput::Tuple row, const TableBinding& tab
 // The column is optional, its value is not checked against the topic here: the partition count is
 // known to the producer only.
 absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBinding& table,
-                                              WallTime commit_time, Record& record) {
+                                              std::optional<WallTime> commit_time, Record& record) {
   if (table.partition.present()) {
     WR_ASSIGN_OR_RETURN(
         record.partition,
@@ -297,7 +311,7 @@ absl::Status Router::SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBi
       WR_ASSIGN_OR_RETURN(record.timestamp,
                           ColumnTimestamp(row[static_cast<size_t>(table.timestamp.index)],
                                           table.timestamp.type_oid));
-      // NULL in the column: the commit time is always known.
+      // The column is NULL.
       if (!record.timestamp) {
         record.timestamp = commit_time;
       }
@@ -362,14 +376,14 @@ std::optional<std::string_view> Router::TopicOf(uint32_t relation_oid, pgoutput:
 // The order of the steps matters for the errors: those of the table and of the row's size, then
 // those of its parts.
 absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
-                                     WallTime commit_time) {
+                                     std::optional<WallTime> commit_time) {
   WR_ASSIGN_OR_RETURN(const TableBinding* const binding, BindingOf(relation_oid, row));
   const TableBinding& table = *binding;
   // After the checks that need no memory, and before anything is built for this row.
   arena_.Clear();
   Record record;
   WR_RETURN_IF_ERROR(SetTopicAndKey(row, table, record));
-  WR_RETURN_IF_ERROR(AddHeaders(row, table));
+  WR_RETURN_IF_ERROR(AddHeaders(row, table, commit_time));
   // Views: of the row, of the arena, and of this object. They are valid until the next call.
   record.headers = headers_;
   WR_ASSIGN_OR_RETURN(record.value, value_.Encode(row, table, aggregate_type_, arena_));

@@ -74,9 +74,10 @@ class Router {
   // The record of a row. REQUIRES: IsOutbox(). The result points into the row and into this router;
   // it is valid until the next call. Errors: WR-3001 to WR-3007.
   // Another number of columns than described is WR-2401. The record's timestamp is absent if the
-  // producer is to set it (route.timestamp = "now"). Does not check the partition against the
-  // topic: the producer knows its partition count.
-  absl::StatusOr<Record> Route(uint32_t relation_oid, pgoutput::Tuple row, WallTime commit_time);
+  // producer is to set it (route.timestamp = "now"; `commit_time` would be it, and is unknown).
+  // Does not check the partition against the topic: the producer knows its partition count.
+  absl::StatusOr<Record> Route(uint32_t relation_oid, pgoutput::Tuple row,
+                               std::optional<WallTime> commit_time);
 
   // The topic of a row's record, valid until the next call; nullopt if the row has none, for a
   // reason that Route() returns. REQUIRES: IsOutbox().
@@ -123,11 +124,13 @@ class Router {
   void AddContextHeaders();
   absl::Status AddHeader(pgoutput::Tuple row, std::string_view name, const BoundColumn& column);
   absl::Status AddTraceContext(pgoutput::Tuple row, const TableBinding& table);
-  absl::Status AddHeaders(pgoutput::Tuple row, const TableBinding& table);
+  void AddCommitTime(WallTime commit_time);
+  absl::Status AddHeaders(pgoutput::Tuple row, const TableBinding& table,
+                          std::optional<WallTime> commit_time);
   // Each sets the parts of the record that its name lists.
   absl::Status SetTopicAndKey(pgoutput::Tuple row, const TableBinding& table, Record& record);
   absl::Status SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBinding& table,
-                                        WallTime commit_time, Record& record);
+                                        std::optional<WallTime> commit_time, Record& record);
   // Debezium's rules for a timestamp column differ from walrelay's: see the implementation.
   absl::StatusOr<std::optional<WallTime>> DebeziumsTimestamp(pgoutput::Tuple row,
                                                              const BoundColumn& column);
@@ -147,6 +150,8 @@ class Router {
   Arena arena_;
   std::vector<pgoutput::TupleValue> row_;
   std::string key_;
+  std::optional<WallTime> shown_time_;  // whose text commit_time_text_ is
+  std::string commit_time_text_;
   std::string_view aggregate_type_;  // of the row being routed
 };
 

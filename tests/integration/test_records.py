@@ -102,6 +102,13 @@ class TimestampTest(IntegrationTest):
         (timestamp,) = self.timestamps()
         self.assertTrue(before <= timestamp <= after, (before, timestamp, after))
 
+    def test_commit_time_is_a_header(self) -> None:
+        self.start_relay({"route.commit_time_header": "ce_time"})
+        self.commit_at(f"{JANUARY}001+00", 1)
+        self.settle()
+        record, = self.published()
+        self.assertEqual(record.headers[-1], ("ce_time", f"{JANUARY.replace(' ', 'T')}001Z".encode()))
+
     def test_settings_of_the_role_do_not_change_what_is_read(self) -> None:
         self.sql("ALTER TABLE outbox ADD created_at timestamptz")
         self.sql(f"ALTER DATABASE {self.name} SET datestyle = 'SQL, DMY';"
@@ -123,7 +130,7 @@ class RetentionTest(IntegrationTest):
         deleted = f"{self.name}_deleted"
         for topic in (self.topic, f"outbox.event.{deleted}"):
             self.kafka.create_topic(topic, config={"retention.ms": 3_600_000})
-        now = self.start_relay({"route.timestamp": "now"})
+        now = self.start_relay({"route.timestamp": "now", "route.commit_time_header": "committed"})
         self.commit_at(f"{JANUARY}+00", 1)
         self.settle()
         self.assertEqual(now.stop(), 0)
@@ -135,7 +142,8 @@ class RetentionTest(IntegrationTest):
         self.assertEqual((warning["topic"], warning["kept"]), (f"outbox.event.{deleted}", "1 h"))
         self.settle()
         wait_until(lambda: not self.published(deleted), 60, "Kafka to delete the record with its commit time")
-        self.assertEqual(self.ids(), [1])
+        self.assertEqual([dict(record.headers)["committed"] for record in self.published()],
+                         [b"2020-01-02T03:04:05.678000Z"])
 
 
 class TopicTest(IntegrationTest):

@@ -192,6 +192,19 @@ TEST_F(ConfigValidationTest, OnlyOneColumnCanBeThePartition) {
   ExpectWrong("only one column can be the partition");
 }
 
+TEST_F(ConfigValidationTest, CommitTimeHasAHeaderOfItsOwn) {
+  table().placements = {{.column = "tenant", .name = "x-tenant"},
+                        {.column = "n", .where = Placement::Where::kPartition, .name = "part"}};
+  for (const char* good : {"", "ce_time", "part", "commit time"}) {
+    config_.route.commit_time_header = good;
+    ExpectValid();
+  }
+  for (const char* bad : {"id", "event_type", "traceparent", "wr-pos", "x-tenant", "walrelay.x"}) {
+    config_.route.commit_time_header = bad;
+    ExpectWrong("route.commit_time_header: records may have another header");
+  }
+}
+
 TEST_F(ConfigValidationTest, ColumnHasOneTransform) {
   table().transforms = {{.column = "a", .length = 1}, {.column = "b", .length = 1}};
   ExpectValid();

@@ -154,6 +154,37 @@ TEST_F(RouterTest, PlacementOfATraceColumnOverridesTheHeader) {
                                           HeaderIs("ce_traceparent", "00-4bf9-00f0-01")));
 }
 
+TEST_F(RouterTest, CommitTimeBecomesTheLastHeader) {
+  route_.timestamp = TimestampSource::kNow;
+  route_.commit_time_header = "ce_time";
+  source_.tables[0].placements = {{.column = "event_type", .name = "ce_type"}};
+  Reconfigure();
+  Describe({{"id"}, {"aggregate_type"}, {"aggregate_id"}, {"event_type"}, {"payload"}});
+  const Record record = Routed({"1", "order", "o", "made", "1"});
+  EXPECT_THAT(record.headers, ElementsAre(HeaderIs("id", "1"), HeaderIs("event_type", "made"),
+                                          HeaderIs("ce_type", "made"),
+                                          HeaderIs("ce_time", "2026-11-20T08:14:02.000123Z")));
+  EXPECT_EQ(record.timestamp, std::nullopt);
+  // The next transaction has another time.
+  const auto later = router().Route(kOutbox, Decode(TextRow({"1", "order", "o", "made", "1"})),
+                                    kCommitTime + Micros(1));
+  ASSERT_THAT(later, IsOk());
+  EXPECT_THAT(later->headers.back(), HeaderIs("ce_time", "2026-11-20T08:14:02.000124Z"));
+}
+
+// A row of a table whose server does not record commit times.
+TEST_F(RouterTest, UnknownCommitTimeIsNeitherAHeaderNorATimestamp) {
+  route_.commit_time_header = "ce_time";
+  Reconfigure();
+  Describe(Canonical());
+  const auto record =
+      router().Route(kOutbox, Decode(TextRow({id_, "order", "o", "made", "1", "x"})), std::nullopt);
+  ASSERT_THAT(record, IsOk());
+  EXPECT_THAT(record->headers, ElementsAre(HeaderIs("id", id_), HeaderIs("event_type", "made"),
+                                           HeaderIs("trace_id", "x")));
+  EXPECT_EQ(record->timestamp, std::nullopt);
+}
+
 TEST_F(RouterTest, NullPayloadIsATombstoneAndEmptyPayloadIsNot) {
   const Record tombstone = Routed({id_, "order", "o", "t", std::nullopt, "x"});
   EXPECT_EQ(tombstone.value, std::nullopt);
@@ -405,6 +436,7 @@ TEST_F(RouterTest, WhatATransformHidesIsNotShown) {
 
 TEST_F(RouterTest, SteadyStateAllocatesNothingPerRow) {
   source_.tables[0].placements = {{.column = "tenant", .name = "x-tenant"}};
+  route_.commit_time_header = "ce_time";
   Reconfigure();
   Describe({{"id", pgoutput::kUuidOid},
             {"aggregate_type"},
@@ -420,7 +452,7 @@ TEST_F(RouterTest, SteadyStateAllocatesNothingPerRow) {
   ASSERT_THAT(router().Route(kOutbox, decoded, kCommitTime), IsOk());
   EXPECT_EQ(testing::AllocationsDuring([&] {
               for (int i = 0; i < 10'000; ++i) {
-                ASSERT_TRUE(router().Route(kOutbox, decoded, kCommitTime).ok());
+                ASSERT_TRUE(router().Route(kOutbox, decoded, kCommitTime + Micros(i)).ok());
               }
             }),
             0u);
