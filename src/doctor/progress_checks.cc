@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "kafka/cluster_info.h"
+#include "kafka/compacted_topic_rule.h"
 #include "kafka/progress_topic.h"
 #include "kafka/topic_creation.h"
-#include "kafka/topic_settings.h"
 #include "stream/progress_record.h"
 #include "stream/start_position.h"
 
@@ -18,8 +18,6 @@ namespace {
 
 // For one request to the cluster.
 constexpr std::chrono::seconds kProgressRequestTimeout{5};
-// walrelay creates the topic with ten minutes; the brokers' default is a week.
-constexpr int64_t kLongestSegmentMillis = 6LL * 60 * 60 * 1000;
 
 // A relay with "auto" starts without the record if the user may not use the topic.
 void ReportUnusable(const Config& config, const absl::Status& error, Findings& out) {
@@ -73,7 +71,7 @@ void CheckTopicState(const Config& config, const std::string& topic, size_t brok
     out.Problem("progress.topic", topics.status());
   } else if (!topics->empty()) {
     CheckProgressReplicas(topics->front(), brokers, out);
-    CheckProgressSegments(topics->front(), out);
+    CheckProgressSettings(topics->front(), out);
   }
 }
 
@@ -166,20 +164,16 @@ void CheckProgressReplicas(const TopicInfo& topic, size_t brokers, Findings& out
   }
 }
 
-// Only closed segments are compacted, and a start reads the whole topic.
-void CheckProgressSegments(const TopicInfo& topic, Findings& out) {
-  const auto millis = NumberIn(topic.settings, "segment.ms");
-  if (!millis || *millis <= kLongestSegmentMillis) {
-    return;
+void CheckProgressSettings(const TopicInfo& topic, Findings& out) {
+  std::string found;
+  for (const UnsuitableSetting& each : UnsuitableSettings(topic.settings)) {
+    found += fmt::format("{}{} = {} ({})", found.empty() ? "" : ", ", each.name, each.value,
+                         each.effect);
   }
-  out.Warn("progress.topic",
-           fmt::format("topic {} has segment.ms = {}: it is compacted rarely, and a start reads "
-                       "all of it",
-                       topic.name, *millis),
-           fmt::format("kafka-configs.sh --bootstrap-server BROKER --alter --topic {} --add-config "
-                       "segment.ms=600000,segment.bytes=16777216,min.compaction.lag.ms=300000,"
-                       "max.compaction.lag.ms=3600000",
-                       topic.name));
+  if (!found.empty()) {
+    out.Warn("progress.topic", fmt::format("topic {} has {}", topic.name, found),
+             AlterCompactedTopicCommand(topic.name));
+  }
 }
 
 void CheckProgressRecord(const std::optional<Progress>& record, const Config& config,

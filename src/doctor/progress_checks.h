@@ -25,8 +25,8 @@ std::optional<Progress> CheckProgress(const Config& config, const std::optional<
 // Whether the topic keeps the record when a broker is lost. `brokers`: of the cluster.
 void CheckProgressReplicas(const TopicInfo& topic, size_t brokers, Findings& out);
 
-// Whether it is compacted often enough to stay small.
-void CheckProgressSegments(const TopicInfo& topic, Findings& out);
+// Whether it stays small, and keeps the newest version of the record.
+void CheckProgressSettings(const TopicInfo& topic, Findings& out);
 
 // What the relay would decide about `record` at its start; nullopt: the topic has none.
 void CheckProgressRecord(const std::optional<Progress>& record, const Config& config,

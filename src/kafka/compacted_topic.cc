@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "kafka/compacted_topic_rule.h"
 #include "kafka/delivery_error.h"
 #include "kafka/handles.h"
 #include "kafka/topic_creation.h"
@@ -33,23 +34,9 @@ int MillisLeft(SteadyTime deadline) {
   return static_cast<int>(std::clamp<int64_t>(left.count(), 1, kRequestMillis));
 }
 
-// Small segments, which are compacted soon: a reader reads all of the topic. Records of the last
-// minutes are kept, so that what a replaced relay wrote can be examined.
-TopicRule RuleOf(const std::string& topic) {
-  return {.match = topic,
-          .partitions = 1,
-          .config = {{"cleanup.policy", "compact"},
-                     {"retention.ms", "-1"},
-                     {"segment.ms", "600000"},
-                     {"segment.bytes", "16777216"},
-                     {"min.cleanable.dirty.ratio", "0.05"},
-                     {"min.compaction.lag.ms", "300000"},
-                     {"max.compaction.lag.ms", "3600000"}}};
-}
-
 // Services that operate Kafka accept some settings only, but all of them accept the first.
 absl::Status Create(rd_kafka_t* client, const std::string& topic, SteadyTime deadline) {
-  TopicRule rule = RuleOf(topic);
+  TopicRule rule = CompactedTopicRule(topic);
   absl::Status created = CreateTopic(client, topic, rule, MillisLeft(deadline));
   if (HasCode(created, ErrorCode::kTopicCreationRefused)) {
     const std::string refusal = MessageOf(created);
@@ -57,8 +44,8 @@ absl::Status Create(rd_kafka_t* client, const std::string& topic, SteadyTime dea
     created = CreateTopic(client, topic, rule, MillisLeft(deadline));
     if (created.ok()) {
       LogWarning("topic_settings_refused",
-                 "the brokers accept only cleanup.policy for the progress topic: with their other "
-                 "defaults it may grow, and a start reads all of it (docs/guides/progress.md)",
+                 "the brokers accept only cleanup.policy for the progress topic: with their "
+                 "defaults for the other settings it may grow (docs/guides/progress.md)",
                  {{"topic", topic}, {"refusal", refusal}});
     }
   }
@@ -75,7 +62,7 @@ absl::Status Create(rd_kafka_t* client, const std::string& topic, SteadyTime dea
       std::string::npos;
   return Error(too_few ? ErrorCode::kTopicCreationRefused : ErrorCode::kProgressDenied,
                too_few ? MessageOf(created) : "the brokers refuse to create " + MessageOf(created),
-               CreateTopicCommand(topic, RuleOf(topic)));
+               CreateTopicCommand(topic, CompactedTopicRule(topic)));
 }
 
 // Whether the brokers that answered have a controller: librdkafka sends requests of administrators

@@ -1,11 +1,19 @@
 #!/usr/bin/python3
 """`walrelay doctor` and durable progress: the topic, its record, and the user's rights."""
 
+import re
 from typing import Any
 
 from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.kafka_acls import acl_options, allow, login
 from walrelay_test.testcase import main, wait_until
+
+
+def added_by(command: str, topic: str) -> dict[str, str | int | None]:
+    """The settings that a printed command gives to the topic: the scripts of Kafka are not installed."""
+    found = re.fullmatch(r"kafka-configs\.sh --bootstrap-server BROKER --alter --topic (\S+) --add-config (\S+)", command)
+    assert found is not None and found.group(1) == topic, command
+    return dict(each.split("=") for each in found.group(2).split(","))
 
 
 class ProgressDoctorCase(DoctorCase):
@@ -38,7 +46,27 @@ class ProgressTest(ProgressDoctorCase):
                          {"kafka.progress_topic": wide})
         self.expect_code("progress.topic", "WR-4015", "cleanup.policy", "cleanup.policy=compact",
                          {"kafka.progress_topic": fading})
-        self.expect("progress.topic", "warning", "segment.ms = ", "segment.ms=600000", {"kafka.progress_topic": fading})
+
+    def settings_findings(self, topic: str) -> list[dict[str, str]]:
+        return [each for each in self.findings("progress.topic", {"kafka.progress_topic": topic})
+                if "--add-config segment.ms=" in each.get("remedy", "")]
+
+    def test_settings_of_an_existing_topic_are_altered_by_the_printed_command(self) -> None:
+        topic = f"{self.name}-defaults"
+        self.kafka.create_topic(topic, config={"cleanup.policy": "compact"})
+        finding, = self.settings_findings(topic)
+        self.assertEqual(finding["severity"], "warning")
+        for name in ("segment.ms", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms"):
+            self.assertIn(f"{name} = ", finding["text"])
+        self.kafka.alter_topic_config(topic, added_by(finding["remedy"], topic))
+        self.assertEqual(self.settings_findings(topic), [])
+
+    def test_topic_of_the_relay_is_suitable(self) -> None:
+        relay = self.start_relay({"pipeline.progress": "auto"})
+        relay.wait_ready()
+        self.assertEqual(relay.logs("topic_settings_refused"), [])
+        self.assertEqual(self.settings_findings(self.progress_topic), [])
+        self.assertEqual(self.kafka.topic_config(self.progress_topic)["delete.retention.ms"], "60000")
 
     def test_used_slot_without_a_record_is_a_problem(self) -> None:
         self.expect_code("progress.record", "WR-4018", f"slot {self.slot} is confirmed up to", "walrelay progress init")

@@ -132,6 +132,21 @@ TEST_F(ProgressChecksTest, UnknownSettingsAreAWarning) {
   ExpectWarning("cleanup.policy is unknown");
 }
 
+TEST_F(ProgressChecksTest, SettingsThatMakeTheTopicGrowAreAWarningWithACommand) {
+  Findings findings{nullptr};
+  CheckProgressSettings(topic_, findings);
+  EXPECT_THAT(findings.all(), IsEmpty());
+  topic_.settings["segment.ms"] = "604800000";
+  topic_.settings["delete.retention.ms"] = "86400000";
+  CheckProgressSettings(topic_, findings);
+  ASSERT_EQ(findings.all().size(), 1u);
+  EXPECT_EQ(findings.all().front().severity, Severity::kWarning);
+  EXPECT_THAT(findings.all().front().text,
+              AllOf(HasSubstr("topic p has segment.ms = 604800000 (it is compacted rarely), "),
+                    HasSubstr("delete.retention.ms = 86400000")));
+  EXPECT_THAT(findings.all().front().remedy, HasSubstr("--alter --topic p --add-config segment.ms="));
+}
+
 TEST_F(ProgressChecksTest, TopicThatAcceptsNoRecordIsAProblem) {
   topic_.in_sync = 1;
   EXPECT_EQ(TopicFindings().front().code, ErrorCode::kKafkaStalled);
