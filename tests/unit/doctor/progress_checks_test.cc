@@ -144,7 +144,8 @@ TEST_F(ProgressChecksTest, SettingsThatMakeTheTopicGrowAreAWarningWithACommand) 
   EXPECT_THAT(findings.all().front().text,
               AllOf(HasSubstr("topic p has segment.ms = 604800000 (it is compacted rarely), "),
                     HasSubstr("delete.retention.ms = 86400000")));
-  EXPECT_THAT(findings.all().front().remedy, HasSubstr("--alter --topic p --add-config segment.ms="));
+  EXPECT_THAT(findings.all().front().remedy,
+              HasSubstr("--alter --topic p --add-config segment.ms="));
 }
 
 TEST_F(ProgressChecksTest, TopicThatAcceptsNoRecordIsAProblem) {

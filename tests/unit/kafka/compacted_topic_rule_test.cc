@@ -52,9 +52,11 @@ TEST(CompactedTopicRuleTest, DefaultsOfBrokersAreUnsuitable) {
 }
 
 TEST(CompactedTopicRuleTest, EachUnsuitableSettingIsReportedByItself) {
-  for (const auto& [name, value] : std::map<std::string, std::string>{
-           {"segment.ms", "21600001"}, {"min.compaction.lag.ms", "59999"},
-           {"max.compaction.lag.ms", "86400001"}, {"delete.retention.ms", "3600001"}}) {
+  for (const auto& [name, value] :
+       std::map<std::string, std::string>{{"segment.ms", "21600001"},
+                                          {"min.compaction.lag.ms", "59999"},
+                                          {"max.compaction.lag.ms", "86400001"},
+                                          {"delete.retention.ms", "3600001"}}) {
     KafkaSettings settings = SettingsOfANewTopic();
     settings[name] = value;
     EXPECT_THAT(NamesOf(settings), ElementsAre(name));
