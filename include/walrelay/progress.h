@@ -111,8 +111,8 @@ class ProgressReader {
   virtual ~ProgressReader() = default;
 
   // Creates the topic if it does not exist. A record is the pipeline's if it has the pipeline's key
-  // and the header of the format; all others are ignored, and described by the result. Blocks for
-  // less than half a minute, and returns early with kCancelled when the process received a request
+  // and the header of the format; all others are ignored, and described by the result. Blocks as
+  // long as brokers send records, and returns early with kCancelled when the process has a request
   // to stop. Errors: WR-4001, WR-4007; WR-4015 for a topic with unsuitable settings, WR-4016 if the
   // user may not read, write or create it, WR-4017 for a record of the pipeline that this version
   // cannot read.

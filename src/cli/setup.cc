@@ -98,7 +98,7 @@ absl::Status Incomplete(const SetupOutcome& outcome, const Platform& platform,
                   platform.administrator));
 }
 
-constexpr std::chrono::seconds kProgressTimeout{10};
+constexpr std::chrono::seconds kProgressPatience{10};
 
 // For a slot of which setup does not know whether it was read before.
 void NoteMissingRecord(const Config& config) {
@@ -107,7 +107,7 @@ void NoteMissingRecord(const Config& config) {
     return;
   }
   const auto reading =
-      KafkaProgressReader(config.kafka, -1, nullptr, kProgressTimeout).ReadExisting(*address);
+      KafkaProgressReader(config.kafka, -1, {.patience = kProgressPatience}).ReadExisting(*address);
   if (HasCode(reading.status(), ErrorCode::kProgressMissing) ||
       (reading.ok() && !reading->record)) {
     fmt::print(

@@ -33,7 +33,7 @@ namespace {
 constexpr std::chrono::seconds kRequestTimeout{5};
 constexpr std::chrono::seconds kWatchInterval{2};
 // For the progress record: a report says what is unknown, and does not wait until Kafka answers.
-constexpr std::chrono::seconds kRecordTimeout{3};
+constexpr std::chrono::seconds kRecordPatience{3};
 // A relay on another host confirms every pipeline.confirm_interval.
 constexpr std::chrono::seconds kConfirmPatience{2};
 
@@ -54,7 +54,8 @@ absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
     return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set");
   }
   WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressOf(config, database));
-  auto reading = KafkaProgressReader(config.kafka, /*stop_fd=*/-1, &reaper, kRecordTimeout)
+  auto reading = KafkaProgressReader(config.kafka, /*stop_fd=*/-1,
+                                     {.reaper = &reaper, .patience = kRecordPatience})
                      .ReadExisting(address);
   if (HasCode(reading.status(), ErrorCode::kProgressMissing)) {
     return std::nullopt;

@@ -29,8 +29,8 @@
 namespace walrelay {
 namespace {
 
-// The relay's thread waits for the record, once at its start.
-constexpr std::chrono::seconds kProgressTimeout{10};
+// The relay's thread waits for brokers that send nothing of the record.
+constexpr std::chrono::seconds kProgressPatience{10};
 // Of unconfirmed WAL: while it is older, rows are not pruned.
 constexpr std::chrono::seconds kLongestLag{60};
 
@@ -139,7 +139,11 @@ class PipelineThread final : public RunningPipeline {
         // interrupts a connection attempt, which is the only thing that blocks the thread.
         source_(config_.source, stop_.fd(), [this] { board_->Beat(clock_.Now()); }),
         snapshots_(config_.source, source_),
-        progress_(config_.kafka, stop_.fd(), &reaper_, kProgressTimeout),
+        // Likewise, while the record is read, which may take long.
+        progress_(config_.kafka, stop_.fd(),
+                  {.reaper = &reaper_,
+                   .patience = kProgressPatience,
+                   .alive = [this] { board_->Beat(clock_.Now()); }}),
         relay_({.config = config_,
                 .clock = clock_,
                 .source = source_,

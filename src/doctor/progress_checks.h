@@ -12,7 +12,7 @@
 
 namespace walrelay {
 
-// Reads the topic, but neither creates it nor writes to it. Blocks for at most half a minute.
+// Reads the topic, but neither creates it nor writes to it. Blocks as long as brokers send records.
 // `source`: server and slot, as read before the call, because a running relay confirms the slot
 // only after it has written the record; nullopt: they are unknown. Then only the topic is checked,
 // and only if its name does not depend on the database. REQUIRES: pipeline.progress is not off, and

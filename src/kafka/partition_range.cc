@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kReadPollMillis = 10;
 constexpr int kWakeMillis = 100;
+constexpr int kQueryMillis = 2'000;
 
 // The ends of the partitions that are not read completely.
 using OpenEnds = std::map<std::pair<std::string_view, int32_t>, int64_t>;
@@ -34,10 +35,26 @@ OpenEnds Assign(rd_kafka_t* consumer, const std::vector<PartitionRange>& ranges)
   return open;
 }
 
-absl::Status TimedOut(size_t read, size_t open, rd_kafka_resp_err_t trouble) {
-  const std::string message = fmt::format(
-      "timed out after reading {} records; {} partitions have more{}{}", read, open,
-      trouble == RD_KAFKA_RESP_ERR_NO_ERROR ? "" : "; ",
+// How far a reading has come.
+struct Reached {
+  size_t records = 0;
+  uint64_t bytes = 0;  // as `arrived` counts them
+  int64_t next = -1;   // behind the last record; -1: there was none
+};
+
+absl::Status TimedOut(const ReadLimits& limits, const Reached& reached, const OpenEnds& open,
+                      rd_kafka_resp_err_t trouble) {
+  const auto& [partition, end] = *open.begin();
+  std::string message = fmt::format("timed out after reading {} records", reached.records);
+  if (limits.arrived) {
+    message += fmt::format(" and fetching {} bytes", reached.bytes);
+  }
+  if (reached.next >= 0) {
+    message += fmt::format(", up to offset {}", reached.next);
+  }
+  message += fmt::format(
+      "; {} partitions have more: partition {} up to offset {}{}{}", open.size(), partition.second,
+      end, trouble == RD_KAFKA_RESP_ERR_NO_ERROR ? "" : "; ",
       trouble == RD_KAFKA_RESP_ERR_NO_ERROR
           ? ""
           : fmt::format("{} ({})", rd_kafka_err2str(trouble), rd_kafka_err2name(trouble)));
@@ -109,23 +126,50 @@ absl::StatusOr<PartitionRange> QueryRange(rd_kafka_t* client, const std::string&
   return range;
 }
 
+// In several requests: a single one could not be interrupted.
+absl::StatusOr<PartitionRange> AwaitRange(rd_kafka_t* client, const std::string& topic,
+                                          std::chrono::steady_clock::time_point deadline,
+                                          const std::stop_token& stop) {
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    auto range = QueryRange(client, topic, 0,
+                            static_cast<int>(std::clamp<int64_t>(left.count(), 1, kQueryMillis)));
+    if (stop.stop_requested()) {
+      return absl::CancelledError("the process is stopping");
+    }
+    if (range.ok() || !HasCode(range.status(), ErrorCode::kKafkaUnreachable) ||
+        std::chrono::steady_clock::now() >= deadline) {
+      return range;
+    }
+  }
+}
+
 absl::Status ReadRanges(rd_kafka_t* consumer, const std::vector<PartitionRange>& ranges,
-                        std::chrono::steady_clock::time_point deadline, const std::stop_token& stop,
+                        const ReadLimits& limits, const std::stop_token& stop,
                         const std::function<absl::Status(const rd_kafka_message_t&)>& on_record) {
   OpenEnds open = Assign(consumer, ranges);
-  size_t read = 0;
+  const auto arrived = [&] { return limits.arrived ? limits.arrived() : 0; };
+  const uint64_t arrived_before = arrived();
+  Reached reached;
+  auto moved = std::chrono::steady_clock::now();
   size_t read_at_wake = 0;
   rd_kafka_resp_err_t trouble = RD_KAFKA_RESP_ERR_NO_ERROR;
   while (!open.empty()) {
     if (stop.stop_requested()) {
       return absl::CancelledError("reading was interrupted");
     }
-    if (std::chrono::steady_clock::now() > deadline) {
-      return TimedOut(read, open.size(), trouble);
+    const auto now = std::chrono::steady_clock::now();
+    if (const uint64_t bytes = arrived() - arrived_before; bytes != reached.bytes) {
+      reached.bytes = bytes;
+      moved = now;
+    }
+    if (now > limits.deadline || (limits.patience && now - moved > *limits.patience)) {
+      return TimedOut(limits, reached, open, trouble);
     }
     const KafkaMessage message(rd_kafka_consumer_poll(consumer, kReadPollMillis));
     if (message == nullptr) {
-      if (std::exchange(read_at_wake, read) != read) {
+      if (std::exchange(read_at_wake, reached.records) != reached.records) {
         WakeFetchers(consumer, open);
       }
       continue;
@@ -145,7 +189,9 @@ absl::Status ReadRanges(rd_kafka_t* consumer, const std::vector<PartitionRange>&
     }
     const int64_t end = range->second;
     if (!at_end && message->offset < end) {
-      ++read;
+      ++reached.records;
+      reached.next = message->offset + 1;
+      moved = now;
       WR_RETURN_IF_ERROR(on_record(*message));
     }
     // The offset of the end is that of the next record. It may be less than the range's end: that

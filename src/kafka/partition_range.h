@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kafka/handles.h"
+#include "walrelay/clock.h"
 
 namespace walrelay {
 
@@ -49,14 +51,30 @@ int64_t OffsetOf(const rd_kafka_topic_partition_list_t& offsets, const std::stri
 absl::StatusOr<PartitionRange> QueryRange(rd_kafka_t* client, const std::string& topic,
                                           int32_t partition, int millis);
 
+// The same, asked for until brokers answer or the time is up; returns within two seconds after a
+// request to stop. Errors: also kCancelled.
+absl::StatusOr<PartitionRange> AwaitRange(rd_kafka_t* client, const std::string& topic,
+                                          std::chrono::steady_clock::time_point deadline,
+                                          const std::stop_token& stop);
+
+// When a reading gives up.
+struct ReadLimits {
+  std::chrono::steady_clock::time_point deadline;
+  // Without a record, and without a change of `arrived`; nullopt: only the deadline counts.
+  std::optional<Micros> patience;
+  // Grows while brokers send records or markers of transactions, which are no records; may be
+  // empty. Called on the reading thread.
+  std::function<uint64_t()> arrived;
+};
+
 // Reads the ranges by assignment, without a group: nothing is committed, and reading leaves no
 // trace on the brokers. `on_record` gets the records of each partition in the order of their
-// offsets, and none after the end; its error ends the reading. Errors: WR-4001 after the deadline,
-// WR-4005, kCancelled within 200 ms after a request to stop.
+// offsets, and none after the end; its error ends the reading. Errors: WR-4001 when a limit is
+// reached, with how far it came, WR-4005, kCancelled within 200 ms after a request to stop.
 // REQUIRES: `consumer` has a configuration of MakeConsumerConf() and reads nothing else; at most
 // one range for a partition.
 absl::Status ReadRanges(rd_kafka_t* consumer, const std::vector<PartitionRange>& ranges,
-                        std::chrono::steady_clock::time_point deadline, const std::stop_token& stop,
+                        const ReadLimits& limits, const std::stop_token& stop,
                         const std::function<absl::Status(const rd_kafka_message_t&)>& on_record);
 
 }  // namespace walrelay

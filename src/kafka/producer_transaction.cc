@@ -152,7 +152,7 @@ void ProducerTransaction::Apply(TransactionThread::Results results, DeliverySink
   if (results.claim) {
     phase_ = Phase::kOpen;
     if (reaper_ != nullptr) {
-      reaper_->Destroy(std::make_unique<KafkaClient>(std::move(results.claim->reader)));
+      reaper_->Destroy(std::move(results.claim->reader));
     }
     health_.OnBrokerAnswered();
     sink.OnClaimed(results.claim->record);

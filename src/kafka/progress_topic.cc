@@ -14,12 +14,12 @@
 #include "base/stop_request.h"
 #include "base/text.h"
 #include "encode/progress_codec.h"
-#include "kafka/cluster_info.h"
 #include "kafka/compacted_topic.h"
 #include "kafka/conf.h"
 #include "kafka/delivery_error.h"
 #include "kafka/handles.h"
 #include "kafka/partition_range.h"
+#include "kafka/progress_tail.h"
 #include "kafka/record_writer.h"
 #include "walrelay/error.h"
 
@@ -29,9 +29,9 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 constexpr int kQueryMillis = 2'000;
-// Of other pipelines: only the one before a change of the id matters.
-constexpr size_t kMostOthers = 16;
+constexpr size_t kMostTopicsOfSlot = 16;
 constexpr int kListMillis = 5'000;
+constexpr int kAliveMillis = 1'000;
 
 std::string ProgressAclRemedy(std::string_view topic) {
   return fmt::format(
@@ -58,107 +58,19 @@ absl::Status AboutProgress(const absl::Status& error, std::string_view topic) {
   }
 }
 
-bool HasFormatHeader(const rd_kafka_message_t& message) {
-  rd_kafka_headers_t* headers = nullptr;
-  const void* value = nullptr;
-  size_t size = 0;
-  return rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR &&
-         rd_kafka_header_get_last(headers, kProgressFormatHeader.data(), &value, &size) ==
-             RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
-void TakeOther(Progress record, std::vector<Progress>& others) {
-  const auto same = std::find_if(others.begin(), others.end(), [&](const Progress& other) {
-    return other.pipeline == record.pipeline;
-  });
-  if (same == others.end()) {
-    if (others.size() < kMostOthers) {
-      others.push_back(std::move(record));
-    }
-  } else if (record.Order() >= same->Order()) {
-    *same = std::move(record);
-  }
-}
-
-// Takes a record for what it is. Anybody who may write to the topic can add records to it: only one
-// with the key and the header of the pipeline may block publishing when it cannot be read, because
-// it may be that of a later version.
-absl::Status TakeRecord(const rd_kafka_message_t& message, const std::string& pipeline,
-                        ProgressReading& reading) {
-  if (message.payload == nullptr) {
-    return absl::OkStatus();  // a tombstone
-  }
-  const std::string place =
-      fmt::format("topic {}, offset {}", rd_kafka_topic_name(message.rkt), message.offset);
-  const std::string_view key(static_cast<const char*>(message.key),
-                             message.key == nullptr ? 0 : message.key_len);
-  const bool marked = HasFormatHeader(message);
-  // A record that a command has copied has the key in the form of EncodeProgress().
-  const bool own = marked && (key == pipeline || key == Printable(pipeline));
-  auto progress = DecodeProgress({static_cast<const char*>(message.payload), message.len});
-  if (own) {
-    WR_RETURN_IF_ERROR(progress.ok() ? absl::OkStatus() : Annotate(progress.status(), place));
-    if (!reading.record || progress->Order() >= reading.record->Order()) {
-      reading.record = *std::move(progress);
-    }
-  } else if (marked && progress.ok() && progress->pipeline == key) {
-    TakeOther(*std::move(progress), reading.others);
-  } else {
-    ++reading.foreign;
-    reading.foreign_example = fmt::format(
-        "{}: {}", place,
-        !marked         ? fmt::format("a record without the header {}", kProgressFormatHeader)
-        : progress.ok() ? fmt::format("key \"{}\" is not the pipeline's", Printable(key, 80))
-                        : MessageOf(progress.status()));
-  }
-  return absl::OkStatus();
-}
-
-// In several requests: a single one could not be interrupted.
-absl::StatusOr<PartitionRange> AwaitRange(rd_kafka_t* client, const std::string& topic,
-                                          SteadyTime deadline, const std::stop_token& stop) {
-  while (true) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    auto range = QueryRange(client, topic, 0,
-                            static_cast<int>(std::clamp<int64_t>(left.count(), 1, kQueryMillis)));
-    if (stop.stop_requested()) {
-      return absl::CancelledError("the process is stopping");
-    }
-    if (range.ok() || !HasCode(range.status(), ErrorCode::kKafkaUnreachable) ||
-        std::chrono::steady_clock::now() >= deadline) {
-      return range;
-    }
-  }
-}
-
-// `client` decides what the end is: the last stable offset, before which every transaction has
-// ended, or the high watermark.
-absl::StatusOr<ProgressReading> ReadToEnd(rd_kafka_t* client, rd_kafka_t* reader,
-                                          const ProgressAddress& address, SteadyTime deadline,
-                                          const std::stop_token& stop) {
-  WR_ASSIGN_OR_RETURN(const PartitionRange range,
-                      AwaitRange(client, address.topic, deadline, stop));
-  ProgressReading reading;
-  WR_RETURN_IF_ERROR(
-      ReadRanges(reader, {range}, deadline, stop, [&](const rd_kafka_message_t& message) {
-        return TakeRecord(message, address.pipeline, reading);
-      }));
-  reading.cluster_id = ClusterIdOf(client);
-  return reading;
-}
-
-absl::StatusOr<ProgressReading> ReadLatest(rd_kafka_t* client, const ProgressAddress& address,
-                                           MissingTopic missing, SteadyTime deadline,
-                                           const std::stop_token& stop) {
-  WR_RETURN_IF_ERROR(EnsureCompactedTopic(client, address.topic, missing, deadline, stop));
-  return ReadToEnd(client, client, address, deadline, stop);
+absl::StatusOr<ProgressReading> ReadLatest(ProgressConsumer& consumer,
+                                           const ProgressAddress& address, MissingTopic missing,
+                                           Micros patience, const std::stop_token& stop) {
+  WR_RETURN_IF_ERROR(EnsureCompactedTopic(consumer.client(), address.topic, missing,
+                                          std::chrono::steady_clock::now() + patience, stop));
+  return ReadProgressTail(consumer.client(), consumer, address, patience, stop);
 }
 
 // The default topics of pipelines with this slot: their names end with it.
-absl::StatusOr<std::vector<Progress>> ReadTopicsOfSlot(rd_kafka_t* client, std::string_view slot,
-                                                       SteadyTime deadline,
+absl::StatusOr<std::vector<Progress>> ReadTopicsOfSlot(ProgressConsumer& consumer,
+                                                       std::string_view slot, SteadyTime deadline,
                                                        const std::stop_token& stop) {
+  rd_kafka_t* const client = consumer.client();
   const struct rd_kafka_metadata* found = nullptr;
   const rd_kafka_resp_err_t error =
       rd_kafka_metadata(client, /*all_topics=*/1, nullptr, &found, kListMillis);
@@ -168,14 +80,15 @@ absl::StatusOr<std::vector<Progress>> ReadTopicsOfSlot(rd_kafka_t* client, std::
   const KafkaMetadata metadata(found);
   const std::string suffix = fmt::format(".{}", slot);
   std::vector<Progress> records;
-  for (int i = 0; i < metadata->topic_cnt && records.size() < kMostOthers; ++i) {
+  for (int i = 0; i < metadata->topic_cnt && records.size() < kMostTopicsOfSlot; ++i) {
     const std::string topic = metadata->topics[i].topic;
     if (!topic.starts_with(kProgressTopicPrefix) || !topic.ends_with(suffix)) {
       continue;
     }
-    auto reading = ReadToEnd(
-        client, client, {.topic = topic, .pipeline = topic.substr(kProgressTopicPrefix.size())},
-        deadline, stop);
+    const auto left = std::chrono::duration_cast<Micros>(deadline - SteadyTime::clock::now());
+    auto reading = ReadProgressTail(
+        client, consumer, {.topic = topic, .pipeline = topic.substr(kProgressTopicPrefix.size())},
+        std::max(left, Micros(0)), stop);
     if (reading.ok() && reading->record) {
       records.push_back(*std::move(reading->record));
     }
@@ -215,10 +128,14 @@ class ProgressCall {
   ProgressCall(const ProgressCall&) = delete;
   ProgressCall& operator=(const ProgressCall&) = delete;
 
-  // kCancelled if `stop_fd` becomes readable first. Call it once.
-  absl::StatusOr<Result> Wait(int stop_fd) {
+  // kCancelled if `stop_fd` becomes readable first. Calls `alive` about once a second. Call it
+  // once.
+  absl::StatusOr<Result> Wait(int stop_fd, const std::function<void()>& alive) {
     pollfd events[] = {{done_.fd(), POLLIN, 0}, {stop_fd, POLLIN, 0}};
-    while (::poll(events, std::size(events), -1) < 0) {  // interrupted by a signal
+    while (::poll(events, std::size(events), kAliveMillis) <= 0) {  // or interrupted by a signal
+      if (alive) {
+        alive();
+      }
     }
     if (events[1].revents != 0) {
       return absl::CancelledError("the process is stopping");
@@ -239,11 +156,11 @@ class ProgressCall {
 // clients to be closed.
 template <typename Result>
 absl::StatusOr<Result> Call(typename ProgressCall<Result>::Body body, const std::string& topic,
-                            int stop_fd, Reaper* reaper) {
+                            int stop_fd, const KafkaProgressReader::Options& options) {
   auto call = std::make_unique<ProgressCall<Result>>(std::move(body));
-  absl::StatusOr<Result> result = call->Wait(stop_fd);
-  if (reaper != nullptr) {
-    reaper->Destroy(std::move(call));
+  absl::StatusOr<Result> result = call->Wait(stop_fd, options.alive);
+  if (options.reaper != nullptr) {
+    options.reaper->Destroy(std::move(call));
   }
   if (!result.ok() && !absl::IsCancelled(result.status())) {
     return AboutProgress(result.status(), topic);
@@ -253,13 +170,11 @@ absl::StatusOr<Result> Call(typename ProgressCall<Result>::Body body, const std:
 
 // Shared, because a function object must be copyable. The call owns it alone, so that it is not
 // closed on the caller's thread.
-absl::StatusOr<std::shared_ptr<KafkaClient>> MakeReader(const KafkaConfig& kafka,
-                                                        const char* isolation) {
+absl::StatusOr<std::shared_ptr<ProgressConsumer>> MakeReader(const KafkaConfig& kafka,
+                                                             const char* isolation) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProgressConf(kafka));
   rd_kafka_conf_set(conf.get(), "isolation.level", isolation, nullptr, 0);
-  rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
-  WR_ASSIGN_OR_RETURN(KafkaClient client, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
-  return std::make_shared<KafkaClient>(std::move(client));
+  return ProgressConsumer::Create(std::move(conf));
 }
 
 }  // namespace
@@ -283,28 +198,26 @@ absl::StatusOr<ProgressReading> KafkaProgressReader::ReadExisting(const Progress
 
 absl::StatusOr<ProgressReading> KafkaProgressReader::Read(const ProgressAddress& address,
                                                           MissingTopic missing) {
-  WR_ASSIGN_OR_RETURN(auto client, MakeReader(kafka_, "read_committed"));
+  WR_ASSIGN_OR_RETURN(auto consumer, MakeReader(kafka_, "read_committed"));
   return Call<ProgressReading>(
-      [client = std::move(client), address, missing,
-       timeout = timeout_](const std::stop_token& stop) {
-        return ReadLatest(client->get(), address, missing,
-                          std::chrono::steady_clock::now() + timeout, stop);
+      [consumer = std::move(consumer), address, missing,
+       patience = options_.patience](const std::stop_token& stop) {
+        return ReadLatest(*consumer, address, missing, patience, stop);
       },
-      address.topic, stop_fd_, reaper_);
+      address.topic, stop_fd_, options_);
 }
 
 std::vector<Progress> KafkaProgressReader::ReadOfSlot(std::string_view slot) {
-  auto client = MakeReader(kafka_, "read_committed");
-  if (!client.ok()) {
+  auto consumer = MakeReader(kafka_, "read_committed");
+  if (!consumer.ok()) {
     return {};
   }
   auto records = Call<std::vector<Progress>>(
-      [client = *std::move(client), slot = std::string(slot),
-       timeout = timeout_](const std::stop_token& stop) {
-        return ReadTopicsOfSlot(client->get(), slot, std::chrono::steady_clock::now() + timeout,
-                                stop);
+      [consumer = *std::move(consumer), slot = std::string(slot),
+       patience = options_.patience](const std::stop_token& stop) {
+        return ReadTopicsOfSlot(*consumer, slot, SteadyTime::clock::now() + patience, stop);
       },
-      std::string(kProgressTopicPrefix), stop_fd_, reaper_);
+      std::string(kProgressTopicPrefix), stop_fd_, options_);
   return records.ok() ? *std::move(records) : std::vector<Progress>();
 }
 
@@ -313,30 +226,29 @@ absl::StatusOr<bool> KafkaProgressReader::IsSettled(const std::string& topic) {
   WR_ASSIGN_OR_RETURN(auto committed, MakeReader(kafka_, "read_committed"));
   return Call<bool>(
       [uncommitted = std::move(uncommitted), committed = std::move(committed), topic,
-       timeout = timeout_](const std::stop_token& stop) {
-        return EndsAgree(uncommitted->get(), committed->get(), topic,
-                         std::chrono::steady_clock::now() + timeout, stop);
+       patience = options_.patience](const std::stop_token& stop) {
+        return EndsAgree(uncommitted->client(), committed->client(), topic,
+                         SteadyTime::clock::now() + patience, stop);
       },
-      topic, stop_fd_, reaper_);
+      topic, stop_fd_, options_);
 }
 
-absl::StatusOr<ProgressReading> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
-                                             const ProgressAddress& address, SteadyTime deadline,
+absl::StatusOr<ProgressReading> ReadProgress(rd_kafka_t* client, ProgressConsumer& reader,
+                                             const ProgressAddress& address, Micros patience,
                                              const std::stop_token& stop) {
   const std::string& topic = address.topic;
   // The reader's own request for the topic: an assignment would wait for a timer of one second.
-  const KafkaTopic handle(rd_kafka_topic_new(reader, topic.c_str(), nullptr));
+  const KafkaTopic handle(rd_kafka_topic_new(reader.client(), topic.c_str(), nullptr));
   const struct rd_kafka_metadata* found = nullptr;
-  if (rd_kafka_metadata(reader, /*all_topics=*/0, handle.get(), &found, kQueryMillis) ==
+  if (rd_kafka_metadata(reader.client(), /*all_topics=*/0, handle.get(), &found, kQueryMillis) ==
       RD_KAFKA_RESP_ERR_NO_ERROR) {
     rd_kafka_metadata_destroy(found);
   }
-  absl::StatusOr<ProgressReading> result = ReadToEnd(client, reader, address, deadline, stop);
+  auto result = ReadProgressTail(client, reader, address, patience, stop);
   if (HasCode(result.status(), ErrorCode::kKafkaUnreachable)) {
     // Brokers may answer, but withhold what is behind an open transaction.
-    const SteadyTime soon =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(kQueryMillis);
-    const auto settled = EndsAgree(client, reader, topic, soon, stop);
+    const SteadyTime soon = SteadyTime::clock::now() + std::chrono::milliseconds(kQueryMillis);
+    const auto settled = EndsAgree(client, reader.client(), topic, soon, stop);
     if (settled.ok() && !*settled) {
       return Error(ErrorCode::kTransactionUnended,
                    fmt::format("topic {} has an open transaction", topic));

@@ -7,16 +7,19 @@
 #include <librdkafka/rdkafka.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kafka/compacted_topic.h"
 #include "kafka/handles.h"
+#include "kafka/progress_consumer.h"
 #include "kafka/reaper.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
@@ -28,12 +31,21 @@ namespace walrelay {
 // of librdkafka cannot be interrupted. Not thread-safe.
 class KafkaProgressReader final : public ProgressReader {
  public:
-  // `kafka` must outlive it. A call of Read() returns early when `stop_fd` is readable; -1: never.
-  // `reaper`, which must outlive it, closes the clients; nullptr: Read() waits until its client is
-  // closed, after a request to stop for up to ten seconds. `timeout`: of each call.
-  KafkaProgressReader(const KafkaConfig& kafka, int stop_fd, Reaper* reaper = nullptr,
-                      Micros timeout = std::chrono::seconds(20))
-      : kafka_(kafka), stop_fd_(stop_fd), reaper_(reaper), timeout_(timeout) {}
+  struct Options {
+    // Closes the clients; it must outlive the reader. nullptr: Read() waits until its client is
+    // closed, after a request to stop for up to ten seconds.
+    Reaper* reaper = nullptr;
+    // How long a call waits for brokers that send nothing.
+    Micros patience = std::chrono::seconds(20);
+    // Called about once a second while a call waits, on the caller's thread; may be empty.
+    std::function<void()> alive;
+  };
+
+  // `kafka` must outlive it. A call returns early when `stop_fd` is readable; -1: never.
+  KafkaProgressReader(const KafkaConfig& kafka, int stop_fd, Options options)
+      : kafka_(kafka), stop_fd_(stop_fd), options_(std::move(options)) {}
+  KafkaProgressReader(const KafkaConfig& kafka, int stop_fd)
+      : KafkaProgressReader(kafka, stop_fd, Options()) {}
 
   absl::StatusOr<ProgressReading> Read(const ProgressAddress& address) override;
   // The same, but creates nothing: WR-4018 if the topic does not exist.
@@ -46,22 +58,18 @@ class KafkaProgressReader final : public ProgressReader {
 
   const KafkaConfig& kafka_;
   const int stop_fd_;
-  Reaper* const reaper_;
-  const Micros timeout_;
+  const Options options_;
 };
 
 // The configuration of a consumer that reads the topic. Errors: those of MakeConsumerConf().
 absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka);
 
-// The record, read with `reader`, a consumer that reads nothing else: everything that the topic has
-// now, also what is part of open transactions, whose end is awaited. `client` tells the end of the
-// topic. Blocks until the deadline, or after a request to stop until the request in flight is
-// answered. Errors: as of ProgressReader::Read().
-// REQUIRES: `reader` has a configuration of MakeProgressConf(), `client` an isolation level of
-// read_uncommitted; the topic exists.
-absl::StatusOr<ProgressReading> ReadProgress(rd_kafka_t* client, rd_kafka_t* reader,
-                                             const ProgressAddress& address,
-                                             std::chrono::steady_clock::time_point deadline,
+// See ReadProgressTail(). For a producer that has just claimed its transactional id: also what is
+// part of open transactions is read, whose end is awaited. Errors: as of ProgressReader::Read(),
+// and WR-4025 if a transaction does not end.
+// REQUIRES: `client` has an isolation level of read_uncommitted; the topic exists.
+absl::StatusOr<ProgressReading> ReadProgress(rd_kafka_t* client, ProgressConsumer& reader,
+                                             const ProgressAddress& address, Micros patience,
                                              const std::stop_token& stop);
 
 // Writes the record with the relay's own producer and settings, and waits for its acknowledgement:

@@ -258,8 +258,8 @@ absl::Status TailReader::ReadInto(Result& result) {
   if (tails.ranges.empty()) {
     return absl::OkStatus();
   }
-  const absl::Status read = ReadRanges(client, tails.ranges, deadline, stop_.get_token(),
-                                       [&](const rd_kafka_message_t& message) {
+  const absl::Status read = ReadRanges(client, tails.ranges, {.deadline = deadline},
+                                       stop_.get_token(), [&](const rd_kafka_message_t& message) {
                                          Note(message, result);
                                          return absl::OkStatus();
                                        });
@@ -317,7 +317,7 @@ void TailReader::ReadFurtherBack(std::vector<PartitionRange> ranges,
       range.begin = std::max(begins[static_cast<size_t>(range.partition)], range.end - share);
       left -= range.end - range.begin;
     }
-    read = ReadRanges(consumer_.get(), older, deadline, stop_.get_token(),
+    read = ReadRanges(consumer_.get(), older, {.deadline = deadline}, stop_.get_token(),
                       [&](const rd_kafka_message_t& message) {
                         Note(message, result);
                         return absl::OkStatus();

@@ -142,7 +142,7 @@ absl::StatusOr<std::string> TopicScanner::Scan(const std::string& topic,
   WR_ASSIGN_OR_RETURN(const std::vector<PartitionRange> ranges,
                       RangesOf(client_.get(), topic, **before, since, deadline));
   const absl::Status read = ReadRanges(
-      client_.get(), ranges, deadline, std::stop_token(),
+      client_.get(), ranges, {.deadline = deadline}, std::stop_token(),
       [&](const rd_kafka_message_t& message) { return on_record(ScannedRecord(message)); });
   rd_kafka_assign(client_.get(), nullptr);
   WR_RETURN_IF_ERROR(read);

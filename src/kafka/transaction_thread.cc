@@ -140,20 +140,18 @@ TransactionThread::Failure TransactionThread::FailureOf(const rd_kafka_error_t* 
 
 // The reader connects while the id is being claimed.
 std::optional<TransactionThread::Failure> TransactionThread::ClaimId() {
-  KafkaClient reader;
-  if (auto conf = options_.progress_conf(); conf.ok()) {
-    auto made = MakeClient(RD_KAFKA_CONSUMER, *std::move(conf));
-    if (!made.ok()) {
-      return Failure{made.status()};
-    }
-    reader = *std::move(made);
-  } else {
+  auto conf = options_.progress_conf();
+  if (!conf.ok()) {
     return Failure{conf.status()};
+  }
+  auto reader = ProgressConsumer::Create(*std::move(conf));
+  if (!reader.ok()) {
+    return Failure{reader.status()};
   }
   if (auto failure = AwaitClaim(); failure || stop_.stop_requested()) {
     return failure;
   }
-  auto claim = ReadRecord(std::move(reader));
+  auto claim = ReadRecord(*std::move(reader));
   if (!claim.ok()) {
     return Failure{claim.status()};
   }
@@ -196,11 +194,11 @@ std::optional<TransactionThread::Failure> TransactionThread::AwaitClaim() {
 
 // The end of the topic is the high watermark, from after the claim: no record follows it. The
 // reader waits until every transaction before it has ended.
-absl::StatusOr<TransactionThread::Claim> TransactionThread::ReadRecord(KafkaClient reader) {
-  const auto deadline = SteadyClock::now() + options_.read_timeout;
+absl::StatusOr<TransactionThread::Claim> TransactionThread::ReadRecord(
+    std::unique_ptr<ProgressConsumer> reader) {
   WR_ASSIGN_OR_RETURN(
       ProgressReading reading,
-      ReadProgress(client_, reader.get(), options_.progress, deadline, stop_.get_token()));
+      ReadProgress(client_, *reader, options_.progress, options_.read_patience, stop_.get_token()));
   return Claim{std::move(reading.record), std::move(reader)};
 }
 

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -24,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "kafka/commit_pause.h"
 #include "kafka/handles.h"
+#include "kafka/progress_consumer.h"
 #include "kafka/request_watch.h"
 #include "walrelay/clock.h"
 #include "walrelay/progress.h"
@@ -37,14 +39,16 @@ class TransactionThread {
     ProgressAddress progress;
     // Returns a configuration of MakeProgressConf(); called on the thread.
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;
-    Micros read_timeout = std::chrono::seconds(10);  // of the progress record
-    bool reuse_after_repeated_commit = false;        // see KafkaProducer::Options
+    // For brokers that send nothing while the progress record is read.
+    Micros read_patience = std::chrono::seconds(10);
+    bool reuse_after_repeated_commit = false;  // see KafkaProducer::Options
   };
 
   // The id is claimed, and the first transaction has begun.
   struct Claim {
     std::optional<Progress> record;
-    KafkaClient reader;  // it has read the record; destroying it takes a while
+    // It has read the record; destroying it takes a while.
+    std::unique_ptr<ProgressConsumer> reader;
   };
   struct Failure {
     absl::Status error;
@@ -90,7 +94,7 @@ class TransactionThread {
   // On the thread, without the lock.
   std::optional<Failure> ClaimId();
   std::optional<Failure> AwaitClaim();
-  absl::StatusOr<Claim> ReadRecord(KafkaClient reader);
+  absl::StatusOr<Claim> ReadRecord(std::unique_ptr<ProgressConsumer> reader);
   std::optional<Failure> Begin();
   std::optional<Failure> CommitAndBegin();
   void LearnPause();
