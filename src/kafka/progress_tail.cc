@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/system_clock.h"
 #include "base/text.h"
 #include "encode/progress_codec.h"
 #include "kafka/cluster_info.h"
@@ -22,13 +23,26 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+constexpr int kQueryMillis = 2'000;
 // Of other pipelines: only the one before a change of the id matters.
 constexpr size_t kMostOthers = 16;
 // The end of the range is fixed before it is read, so that reading ends, however fast the topic
 // grows. A broker that sends a few records now and then must not hold up a relay without end.
 constexpr std::chrono::minutes kLongestRead{10};
+// Compaction leaves each version alone for this long: CompactedTopicRule() creates the topic so.
+// Of the older ones it keeps the last one.
+constexpr std::chrono::minutes kKept{5};
+// Offsets that are read at first, and by what more are read while they have no record of the
+// pipeline: then all that is read twice is a small part of the whole.
+constexpr int64_t kFirstOffsets = 1'000;
+constexpr int64_t kGrowth = 16;
+
+// A part of the topic, up to its end.
 struct Tail {
   ProgressReading reading;
+  // The times of the record, and of the oldest version in this part, as stored by the broker.
+  WallTime stored;
+  WallTime oldest = WallTime::max();
   uint64_t records = 0;
 };
 
@@ -39,6 +53,13 @@ bool HasFormatHeader(const rd_kafka_message_t& message) {
   return rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR &&
          rd_kafka_header_get_last(headers, kProgressFormatHeader.data(), &value, &size) ==
              RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+// 1970, if the record has none: then everything is read.
+WallTime TimeOf(const rd_kafka_message_t& message) {
+  rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+  const int64_t millis = rd_kafka_message_timestamp(&message, &type);
+  return WallTime(milliseconds(type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? millis : 0));
 }
 
 void TakeOther(Progress record, std::vector<Progress>& others) {
@@ -74,8 +95,11 @@ absl::Status TakeRecord(const rd_kafka_message_t& message, const std::string& pi
   auto progress = DecodeProgress({static_cast<const char*>(message.payload), message.len});
   if (own) {
     WR_RETURN_IF_ERROR(progress.ok() ? absl::OkStatus() : Annotate(progress.status(), place));
+    const WallTime stored = TimeOf(message);
+    tail.oldest = std::min(tail.oldest, stored);
     if (!reading.record || progress->Order() >= reading.record->Order()) {
       reading.record = *std::move(progress);
+      tail.stored = stored;
     }
   } else if (marked && progress.ok() && progress->pipeline == key) {
     TakeOther(*std::move(progress), reading.others);
@@ -90,8 +114,36 @@ absl::Status TakeRecord(const rd_kafka_message_t& message, const std::string& pi
   return absl::OkStatus();
 }
 
+// The first offset with this time or a later one; -1: there is none, or it is unknown.
+int64_t OffsetAt(rd_kafka_t* client, const std::string& topic, WallTime time) {
+  const auto millis = std::chrono::floor<milliseconds>(time).time_since_epoch().count();
+  const KafkaPartitionList list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), 0);
+  const auto offsets = QueryOffsets(client, *list, std::max<int64_t>(millis, 0), kQueryMillis);
+  return offsets.ok() ? OffsetOf(**offsets, topic, 0) : -1;
+}
+
+// Where reading has to begin, so that it finds at least what compaction keeps at this moment: each
+// version of the last minutes, and the last one of those before. Besides, each one of the minutes
+// before the record was written: it may have been stored long after that. `range` is all of the
+// topic, `begin` where the part begins that `tail` shows.
+int64_t NeededFrom(rd_kafka_t* client, const PartitionRange& range, int64_t begin,
+                   const Tail& tail) {
+  int64_t needed = range.end - (range.end - begin) * kGrowth;
+  if (tail.reading.record) {
+    const WallTime now = SystemClock().WallNow();
+    // A clock that is ahead must not leave out versions.
+    const WallTime newest = std::min({tail.stored, tail.reading.record->written, now});
+    const int64_t recent = OffsetAt(client, range.topic, std::max(newest, WallTime(kKept)) - kKept);
+    needed = tail.oldest <= now - kKept ? recent : std::min(needed, recent);
+  }
+  return std::max(needed, range.begin);
+}
+
 }  // namespace
 
+// A version with a greater order may show that more has to be read, so this is repeated until
+// nothing more is needed.
 absl::StatusOr<ProgressReading> ReadProgressTail(rd_kafka_t* client, ProgressConsumer& consumer,
                                                  const ProgressAddress& address, Micros patience,
                                                  const std::stop_token& stop) {
@@ -101,20 +153,29 @@ absl::StatusOr<ProgressReading> ReadProgressTail(rd_kafka_t* client, ProgressCon
   const ReadLimits limits{.deadline = begun + kLongestRead,
                           .patience = patience,
                           .arrived = [&consumer] { return consumer.fetched(); }};
-  Tail tail;
-  WR_RETURN_IF_ERROR(
-      ReadRanges(consumer.client(), {range}, limits, stop, [&](const rd_kafka_message_t& message) {
-        return TakeRecord(message, address.pipeline, tail);
-      }));
-  LogDebug("progress_read", "the newest version of the record is known",
-           {{"topic", range.topic},
-            {"first_offset", range.begin},
-            {"from_offset", range.begin},
-            {"end_offset", range.end},
-            {"records", tail.records},
-            {"fetched_bytes", consumer.fetched()}});
-  tail.reading.cluster_id = ClusterIdOf(client);
-  return std::move(tail.reading);
+  PartitionRange part = range;
+  part.begin = std::max(range.begin, range.end - kFirstOffsets);
+  while (true) {
+    Tail tail;
+    WR_RETURN_IF_ERROR(
+        ReadRanges(consumer.client(), {part}, limits, stop, [&](const rd_kafka_message_t& message) {
+          return TakeRecord(message, address.pipeline, tail);
+        }));
+    const int64_t needed =
+        part.begin > range.begin ? NeededFrom(client, range, part.begin, tail) : range.begin;
+    if (needed >= part.begin) {
+      LogDebug("progress_read", "the newest version of the record is known",
+               {{"topic", range.topic},
+                {"first_offset", range.begin},
+                {"from_offset", part.begin},
+                {"end_offset", range.end},
+                {"records", tail.records},
+                {"fetched_bytes", consumer.fetched()}});
+      tail.reading.cluster_id = ClusterIdOf(client);
+      return std::move(tail.reading);
+    }
+    part.begin = needed;
+  }
 }
 
 }  // namespace walrelay

@@ -1,7 +1,10 @@
-// Reads the progress record of a pipeline.
+// Reads the progress record of a pipeline from the end of its topic.
 //
 // The version that counts is the one with the greatest Order(), which need not be the last one: a
-// relay that was replaced may write late.
+// relay that was replaced may write late. As much is read as compaction keeps at that moment, at
+// least: docs/decisions/0048-read-the-end-of-the-progress-topic.md.
+//
+// Source: Kafka documentation, "Log Compaction"; the request ListOffsets of Kafka's protocol.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -15,7 +18,8 @@
 
 namespace walrelay {
 
-// Reads all of the topic.
+// The record, and what else was read: the result has the records of other writers as far as they
+// are in the part that was read. That is all of the topic if it has no record of the pipeline.
 // `client` decides what the end is: the last stable offset, before which every transaction has
 // ended, or the high watermark. `consumer`, which reads nothing else, awaits the end of open
 // transactions before the end. Blocks as long as brokers send records, and for `patience` without

@@ -180,10 +180,12 @@ absl::StatusOr<std::shared_ptr<ProgressConsumer>> MakeReader(const KafkaConfig& 
 }  // namespace
 
 // The last offset of the topic is that of a transaction's marker: brokers hold a request for the
-// records behind it for this long.
+// records behind it for fetch.wait.max.ms. On a slow link, each answer must arrive before the
+// reader loses its patience: a small one does.
 absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeConsumerConf(kafka));
   rd_kafka_conf_set(conf.get(), "fetch.wait.max.ms", "10", nullptr, 0);
+  rd_kafka_conf_set(conf.get(), "fetch.message.max.bytes", "262144", nullptr, 0);
   rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_ERROR);
   return conf;
 }

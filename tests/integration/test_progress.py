@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Durable progress: what a restarted relay knows from its record in Kafka (docs/guides/progress.md)."""
 
+import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -8,9 +10,12 @@ from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.kafka_records import library
 from walrelay_test.database import Database
 from walrelay_test.kafka_acls import acl_options, allow, login
+from walrelay_test.once_case import OnceCase
 from walrelay_test.outbox import Outbox
 from walrelay_test.pgoutput import format_lsn, parse_lsn
 from walrelay_test.progress_case import FOUND, UNAVAILABLE, USAGE, ProgressCase
+from walrelay_test.protobuf_types import message_type
+from walrelay_test.relay_config import to_toml
 from walrelay_test.relay_process import RelayProcess
 from walrelay_test.replication_client import ReplicationClient
 from walrelay_test.servers import new_kafka, new_postgres
@@ -676,6 +681,100 @@ class CommandTest(ProgressCase):
         self.walrelay("progress", "set", "--lsn", "0/1", "--force")
         self.assertEqual(self.shown()["generation"], 1)
         self.expect_held_once(relay, "WR-2106", row=2)
+
+
+class EndOfTheTopic:
+    """A start reads the newest versions, however many older records the topic has."""
+
+    def fill(self, count: int, version: Any, minutes: int = 60) -> None:
+        """Adds records with this version, as if they had been written some time ago and never compacted."""
+        before = time.time() - 60 * minutes
+        version.written_us = int(before * 1e6)
+        producer = library().Producer({"bootstrap.servers": self.kafka.bootstrap, "batch.num.messages": 100,
+                                       "linger.ms": 5})
+        for _ in range(count):
+            producer.produce(self.progress_topic, key=version.pipeline, value=version.SerializeToString(),
+                             headers={"walrelay.format": b"1"}, timestamp=int(before * 1e3))
+            producer.poll(0)
+        self.assertEqual(producer.flush(60), 0)
+
+    def test_old_records_are_not_read(self) -> None:
+        self.kafka.create_topic(self.progress_topic, config={"cleanup.policy": "compact"})
+        other = message_type("walrelay.progress.v1.Progress")(
+            format=1, pipeline="other", system_id="1", timeline=1, database="other", slot="other", frontier=1,
+            run_id="x" * 200, sequence=1)
+        self.fill(20_000, other)
+        relay = self.start_streaming({"log.level": "debug"})
+        first = relay.wait_for_log("progress_read")
+        self.assertEqual((first["from_offset"], first["records"]), (0, 20_000))
+        self.assertGreater(first["fetched_bytes"], 4_000_000)
+        for id in (1, 2):
+            self.outbox.insert(id)
+            self.settle()
+        self.assertEqual(relay.stop(), 0)
+        # All of the topic would be read without a version that is older than some minutes.
+        self.fill(1, self.records()[20_000])
+        relay.start()
+        relay.wait_ready()
+        read = relay.wait_for_log("progress_read")
+        self.assertGreater(read["from_offset"], 15_000)
+        self.assertLess(read["records"], 5_000)
+        self.assertLess(read["fetched_bytes"], 1_000_000)
+        self.outbox.insert(3)
+        self.expect_published(1, 2, 3)
+        self.assertEqual(relay.logs("gap"), [])
+
+    def test_newest_version_is_found_far_behind_late_ones(self) -> None:
+        relay = self.start_streaming({"log.level": "debug"})
+        wait_until(self.records, 60, "the first record")
+        old = self.records()[0]
+        self.outbox.insert(1)
+        self.settle()
+        self.assertEqual(relay.stop(), 0)
+        newest = self.record()
+        self.assertGreater(newest.frontier, old.frontier)
+        self.fill(3_000, old)
+        self.assertEqual(self.frontier(), newest.frontier)
+        relay.start()
+        relay.wait_ready()
+        self.assertEqual(relay.wait_for_log("progress_read")["from_offset"], 0)
+        self.outbox.insert(2)
+        self.expect_published(1, 2)
+        self.assertEqual(relay.logs("gap"), [])
+
+
+class EndOfTheTopicTest(EndOfTheTopic, ProgressCase):
+    def version(self, frontier: int, pipeline: str | None = None) -> Any:
+        return message_type("walrelay.progress.v1.Progress")(
+            format=1, pipeline=pipeline or self.pipeline, system_id="1", timeline=1, database=self.name, slot=self.slot,
+            frontier=frontier, run_id="run", sequence=1)
+
+    def newest(self) -> int:
+        answer = self.walrelay("progress", "show", "--json").splitlines()[-1]  # after a line about the other pipeline
+        return parse_lsn(json.loads(answer)["record"]["frontier"])
+
+    def test_what_compaction_would_keep_is_read(self) -> None:
+        self.kafka.create_topic(self.progress_topic, config={"cleanup.policy": "compact"})
+        relay = self.new_relay({"pipeline.id": self.pipeline})
+        relay.config.write_text(to_toml(self.options() | {"pipeline.id": self.pipeline}))
+        # The last one of those before the last five minutes, and a late one behind many others.
+        self.fill(1, self.version(9))
+        self.fill(1_500, self.version(1, "other"))
+        self.fill(1, self.version(5), minutes=0)
+        self.assertEqual(self.newest(), 9)
+        # Versions that were stored while the last one, which is late, was on its way.
+        self.fill(1, self.version(20), minutes=40)
+        self.fill(1_500, self.version(1, "other"), minutes=30)
+        self.fill(1, self.version(10), minutes=50)
+        self.assertEqual(self.newest(), 20)
+        # The newest one, behind many others.
+        self.fill(1, self.version(21), minutes=20)
+        self.fill(1_500, self.version(1, "other"), minutes=1)
+        self.assertEqual(self.newest(), 21)
+
+
+class OnceEndOfTheTopicTest(EndOfTheTopic, OnceCase):
+    pass
 
 
 if __name__ == "__main__":

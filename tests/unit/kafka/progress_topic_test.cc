@@ -127,6 +127,29 @@ TEST_F(ProgressTopicTest, ManyRecordsAreRead) {
   EXPECT_EQ(Frontier(), Lsn(2000));
 }
 
+// The end of the topic has other pipelines' records only.
+TEST_F(ProgressTopicTest, RecordFarBehindThoseOfAnotherPipelineIsFound) {
+  Store({EncodeProgress(At(5))});
+  Progress other = At(9);
+  other.pipeline = "other";
+  for (int i = 0; i < 2'000; ++i) {
+    Add("other", EncodeProgress(other));
+  }
+  WaitForDeliveries(2'001);
+  const auto reading = Read();
+  ASSERT_THAT(reading, IsOk());
+  EXPECT_EQ(reading->record->frontier, Lsn(5));
+  EXPECT_EQ(reading->others.size(), 1u);
+}
+
+// The mock cluster does not know which versions are recent: then all of them are read.
+TEST_F(ProgressTopicTest, NewestVersionFarBehindLateOnesIsFound) {
+  std::vector<std::optional<std::string>> values = {EncodeProgress(At(9))};
+  values.resize(2'000, EncodeProgress(At(5)));
+  Store(values);
+  EXPECT_EQ(Frontier(), Lsn(9));
+}
+
 // It may be that of a later version: to continue from the one before could go back in time.
 TEST_F(ProgressTopicTest, UnreadableRecordOfThePipelineIsReportedWithItsOffset) {
   Store({EncodeProgress(At(5)), "{\"id\": 1}"});
