@@ -361,19 +361,17 @@ struct KafkaConfig {
   bool operator==(const KafkaConfig&) const = default;
 };
 
-// Whether progress is recorded in Kafka. kAuto: if the user may use the progress topic, otherwise
-// with one warning. kRequired: nothing is published without a record (WR-4016, WR-4018).
+// Whether progress is recorded in Kafka. kAuto: as the mode needs it; with PipelineMode::kSlot, if
+// the user may use the progress topic, otherwise with one warning. kRequired: nothing is published
+// without a record (WR-4016, WR-4018). kOff: with PipelineMode::kSlot only.
 enum class ProgressRecording : uint8_t { kOff, kAuto, kRequired };
 
-// Where a relay continues after a start, or with a new producer. kSlot: at the confirmed position;
-// what was published behind it is published again. kTopics: behind the last event in each
-// partition. Requires a required record of progress.
-enum class ResumeFrom : uint8_t { kSlot, kTopics };
-
-// What consumers see after a failure. kAtLeastOnce: events may appear again. kExactlyOnce: events
-// are published in Kafka transactions, together with the record of progress; a consumer that reads
-// committed records only sees each event once. Requires a required record of progress.
-enum class DeliveryGuarantee : uint8_t { kAtLeastOnce, kExactlyOnce };
+// What a pipeline promises, and where it continues after a start, or with a new producer.
+// kSlot: at least once; at the confirmed position, and what was published behind it is published
+// again. kTopics: at least once; behind the last event in each partition. kExactlyOnce: events are
+// published in Kafka transactions, together with the record of progress; a consumer that reads
+// committed records only sees each event once.
+enum class PipelineMode : uint8_t { kSlot, kTopics, kExactlyOnce };
 
 // Limits of what is in flight, and when progress is confirmed.
 // At a limit of the window, Postgres is not read and status updates continue. One record may always
@@ -382,9 +380,8 @@ struct PipelineConfig {
   // Unique in the Kafka cluster; the same for the instances of a pipeline. Valid: 1 to 128 letters,
   // digits, ".", "_" and "-". "": "<database>.<slot>".
   std::string id;
+  PipelineMode mode = PipelineMode::kSlot;
   ProgressRecording progress = ProgressRecording::kAuto;
-  ResumeFrom resume = ResumeFrom::kSlot;
-  DeliveryGuarantee delivery = DeliveryGuarantee::kAtLeastOnce;
   // With kExactlyOnce: a database transaction of up to this many rows is committed to Kafka as a
   // whole, if max_in_flight_records and max_in_flight_bytes allow it.
   int64_t atomic_rows = 10'000;
@@ -395,7 +392,13 @@ struct PipelineConfig {
   Micros confirm_interval = std::chrono::milliseconds(100);
   Micros drain_timeout = std::chrono::seconds(25);
 
-  bool exactly_once() const { return delivery == DeliveryGuarantee::kExactlyOnce; }
+  bool exactly_once() const { return mode == PipelineMode::kExactlyOnce; }
+  bool resumes_from_topics() const { return mode == PipelineMode::kTopics; }
+  bool records_progress() const { return progress != ProgressRecording::kOff; }
+  // Nothing is published without a record. Otherwise the record may be denied to the user.
+  bool requires_record() const {
+    return progress == ProgressRecording::kRequired || mode != PipelineMode::kSlot;
+  }
 
   bool operator==(const PipelineConfig&) const = default;
 };

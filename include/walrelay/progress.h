@@ -29,7 +29,7 @@ namespace walrelay {
 // Topics with this prefix are walrelay's own. No row may address one: see CheckRowTopic().
 inline constexpr std::string_view kProgressTopicPrefix = "walrelay.progress.";
 
-// A transaction whose first rows are published. Only with pipeline.delivery = "exactly_once", where
+// A transaction whose first rows are published. Only with pipeline.mode = "exactly_once", where
 // a large transaction is committed to Kafka in several parts.
 struct PartialTransaction {
   PublishedTransaction transaction;

@@ -1,5 +1,5 @@
 // RecordPosition: where an event comes from, as its record carries it in the header "wr-pos" with
-// pipeline.resume = "topics".
+// pipeline.mode = "topics".
 //
 // After a start, the last position in each partition shows which events the partition already has.
 // That holds only for positions of the same WAL, and only while topic, key and partition of an

@@ -11,6 +11,7 @@
 #include "base/error_reference.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "config/former_option.h"
 #include "config/option.h"
 #include "config/reference.h"
 #include "config/suggestion.h"
@@ -137,11 +138,15 @@ ExitCode ExplainName(std::string_view name) {
   }
   const std::vector<std::string> names = AllNames();
   const std::vector<std::string_view> views(names.begin(), names.end());
+  const FormerOption* former = FindFormerOption(name, "");
+  const std::string meant = former != nullptr
+                                ? fmt::format("; {}", MessageOf(FormerOptionError(*former)))
+                                : DidYouMean(name, views);
   return Report(
       Error(ErrorCode::kUsage,
             fmt::format("\"{}\" is not an error code, a check of doctor, a metric, an option or a "
                         "section of the configuration{}",
-                        Printable(name, 60), DidYouMean(name, views)),
+                        Printable(name, 60), meant),
             "For example: walrelay explain WR-2101, slot.retained, walrelay_leader, "
             "source.slot or kafka. --markdown lists all error codes, --checks all checks, "
             "--metrics all metrics; walrelay config docs lists all options."));

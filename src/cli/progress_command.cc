@@ -23,7 +23,7 @@ absl::Status Write(const Config& config, bool force, Plan&& plan) {
   WR_ASSIGN_OR_RETURN(const WrittenProgress written,
                       WritePlannedProgress(config, force, std::forward<Plan>(plan)));
   fmt::print("The record is written:\n{}", ProgressText(written.record, written.topic));
-  if (config.pipeline.progress == ProgressRecording::kOff) {
+  if (!config.pipeline.records_progress()) {
     fmt::print(stderr,
                "pipeline.progress is \"off\": the relay uses the record only with \"auto\" or "
                "\"required\"\n");
@@ -35,8 +35,8 @@ absl::Status Write(const Config& config, bool force, Plan&& plan) {
 void ReportMissing(const std::string& topic, bool exists) {
   fmt::print(stderr,
              "There is no record: topic {} {}. The relay writes the first one when it starts, "
-             "unless pipeline.progress is \"required\" and the slot exists (WR-4018): then run "
-             "walrelay progress init.\n",
+             "unless it requires a record (pipeline.mode, pipeline.progress) and the slot exists "
+             "(WR-4018): then run walrelay progress init.\n",
              topic, exists ? "is empty" : "does not exist");
 }
 

@@ -36,7 +36,7 @@ constexpr std::string_view kFailoverPlan = "failover";
 class TopicProgress final : public RecoveryProgress {
  public:
   explicit TopicProgress(const Config& config)
-      : config_(config), recording_(config.pipeline.progress != ProgressRecording::kOff) {}
+      : config_(config), recording_(config.pipeline.records_progress()) {}
 
   absl::StatusOr<std::optional<Progress>> Read(const std::string& database) override {
     if (!recording_) {
@@ -70,10 +70,10 @@ class TopicProgress final : public RecoveryProgress {
   }
 
  private:
-  // With "auto", a relay that may not use the topic does not record either.
+  // A relay that does not require the record publishes without it, too.
   bool IsRefusal(const absl::Status& status) {
-    const bool refused = config_.pipeline.progress == ProgressRecording::kAuto &&
-                         HasCode(status, ErrorCode::kProgressDenied);
+    const bool refused =
+        !config_.pipeline.requires_record() && HasCode(status, ErrorCode::kProgressDenied);
     if (refused) {
       fmt::print(stderr, "walrelay: warning: progress is not recorded: {}\n", MessageOf(status));
       recording_ = false;

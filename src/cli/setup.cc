@@ -111,8 +111,8 @@ void NoteMissingRecord(const Config& config) {
   if (HasCode(reading.status(), ErrorCode::kProgressMissing) ||
       (reading.ok() && !reading->record)) {
     fmt::print(
-        "-- pipeline.progress is \"required\", and there is no record. If no relay has read "
-        "the slot yet: walrelay progress init\n");
+        "-- The relay requires a progress record, and there is none. If no relay has read the "
+        "slot yet: walrelay progress init\n");
   }
 }
 
@@ -140,7 +140,7 @@ void WriteFirstRecord(const Config& config) {
 
 // Only where the relay would not start without the record.
 void PrepareProgress(const Config& config, const SetupOutcome& outcome) {
-  if (config.pipeline.progress != ProgressRecording::kRequired) {
+  if (!config.pipeline.requires_record()) {
     return;
   }
   const bool created = std::any_of(outcome.done.begin(), outcome.done.end(),
@@ -217,7 +217,7 @@ ExitCode SetupCommand(const SetupFlags& flags) {
   }
   if (!flags.apply) {
     fmt::print("{}", SetupScript(loaded->config.source, *options));
-    if (loaded->config.pipeline.progress == ProgressRecording::kRequired) {
+    if (loaded->config.pipeline.requires_record()) {
       fmt::print("\n-- Then write the first progress record: walrelay progress init\n");
     }
     return ExitCode::kOk;

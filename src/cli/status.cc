@@ -47,7 +47,7 @@ absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
 // nullopt: there is no record. `reaper` closes the client, which may take longer than a command.
 absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
                                                    const std::string& database, Reaper& reaper) {
-  if (config.pipeline.progress == ProgressRecording::kOff) {
+  if (!config.pipeline.records_progress()) {
     return std::nullopt;
   }
   if (config.kafka.bootstrap_servers.empty()) {
@@ -87,10 +87,12 @@ absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config, Reaper& reap
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kRequestTimeout));
   slot.risk = SlotRiskClassifier().Classify(slot);
-  StatusReport report{
-      .identity = {std::string(Version()), IdentityOf(config.source), config.source.publication},
-      .now = SystemClock().WallNow(),
-      .relay_answered = false};
+  StatusReport report{.identity = {.version = std::string(Version()),
+                                   .pipeline = IdentityOf(config.source),
+                                   .publication = config.source.publication,
+                                   .mode = config.pipeline.mode},
+                      .now = SystemClock().WallNow(),
+                      .relay_answered = false};
   report.snapshot.slot = std::move(slot);
   if (config.metrics.table_count_interval > Micros(0)) {
     WR_RETURN_IF_ERROR(SurveyInto(report, connection, config, reaper));

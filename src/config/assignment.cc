@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "config/former_option.h"
 #include "config/suggestion.h"
 #include "walrelay/error.h"
 
@@ -82,9 +83,8 @@ absl::Status SetFromText(std::string_view name, std::string_view text, Config& c
     return absl::OkStatus();
   }
   const Option* option = FindOption(name);
-  if (const std::string_view renamed = RenamedTo(name); !renamed.empty()) {
-    return Error(ErrorCode::kConfigUnknownKey,
-                 fmt::format("option \"{}\" was renamed to \"{}\"", name, renamed));
+  if (const FormerOption* former = FindFormerOption(name, text)) {
+    return FormerOptionError(*former);
   }
   if (std::find(std::begin(kTablesOfTheFile), std::end(kTablesOfTheFile), name) !=
       std::end(kTablesOfTheFile)) {

@@ -50,12 +50,10 @@ inline constexpr auto kChoices<ProgressRecording> =
                                               {"auto", ProgressRecording::kAuto},
                                               {"required", ProgressRecording::kRequired}});
 template <>
-inline constexpr auto kChoices<ResumeFrom> = std::to_array<Choice<ResumeFrom>>(
-    {{"slot", ResumeFrom::kSlot}, {"topics", ResumeFrom::kTopics}});
-template <>
-inline constexpr auto kChoices<DeliveryGuarantee> =
-    std::to_array<Choice<DeliveryGuarantee>>({{"at_least_once", DeliveryGuarantee::kAtLeastOnce},
-                                              {"exactly_once", DeliveryGuarantee::kExactlyOnce}});
+inline constexpr auto kChoices<PipelineMode> =
+    std::to_array<Choice<PipelineMode>>({{"slot", PipelineMode::kSlot},
+                                         {"topics", PipelineMode::kTopics},
+                                         {"exactly_once", PipelineMode::kExactlyOnce}});
 template <>
 inline constexpr auto kChoices<Placement::Where> =
     std::to_array<Choice<Placement::Where>>({{"header", Placement::Where::kHeader},

@@ -37,6 +37,7 @@
 #include "base/text.h"
 #include "config/assignment.h"
 #include "config/choices.h"
+#include "config/former_option.h"
 #include "config/suggestion.h"
 #include "config/toml_syntax.h"
 #include "walrelay/error.h"
@@ -284,7 +285,8 @@ class FileReader {
   void ReadOption(const std::string& section, const toml::key& key, const toml::node& node) {
     const Option* option = FindOption(section, key.str());
     if (option == nullptr) {
-      UnknownKey(section, key);
+      const auto* text = node.as_string();
+      UnknownKey(section, key, text != nullptr ? std::string_view(text->get()) : "");
       return;
     }
     const std::string name = option->Name();
@@ -299,13 +301,11 @@ class FileReader {
     }
   }
 
-  // A renamed option is an error with its new name, and not an alias: one name per setting.
-  void UnknownKey(const std::string& section, const toml::key& key) {
+  // `value`: "" if it is not text.
+  void UnknownKey(const std::string& section, const toml::key& key, std::string_view value) {
     const std::string full = fmt::format("{}.{}", section, key.str());
-    if (const std::string_view renamed = RenamedTo(full); !renamed.empty()) {
-      Add(key.source(), renamed,
-          Error(ErrorCode::kConfigUnknownKey,
-                fmt::format("option \"{}\" was renamed to \"{}\"", full, renamed)));
+    if (const FormerOption* former = FindFormerOption(full, value)) {
+      Add(key.source(), former->option, FormerOptionError(*former));
       return;
     }
     const auto known = KeysOf(section);

@@ -7,6 +7,7 @@
 
 #include "config/assignment.h"
 #include "config/file_reader.h"
+#include "config/former_option.h"
 #include "config/suggestion.h"
 #include "walrelay/error.h"
 
@@ -56,7 +57,14 @@ const Option* MeantBy(std::string_view variable) {
   const auto found = std::find_if(options.begin(), options.end(), [&](const Option& option) {
     return single(option.Name()) == name;
   });
-  return found == options.end() ? nullptr : &*found;
+  if (found != options.end()) {
+    return &*found;
+  }
+  const auto former = FormerOptions();
+  const auto old = std::find_if(former.begin(), former.end(), [&](const FormerOption& each) {
+    return single(std::string(each.name)) == name;
+  });
+  return old == former.end() ? nullptr : FindOption(old->option);
 }
 
 // A misspelt option with "__" is still an error: SetFromText() rejects the name.

@@ -466,7 +466,7 @@ constexpr Option kOptions[] = {
         "does not exist. Default: `walrelay.progress.<pipeline.id>`."),
     Row<kKafka, &KafkaConfig::transaction_timeout>(
         "kafka", "transaction_timeout", kDuration,
-        "With `pipeline.delivery = \"exactly_once\"`: brokers abort a transaction that is open for "
+        "With `pipeline.mode = \"exactly_once\"`: brokers abort a transaction that is open for "
         "longer, for example of a relay that was killed and not restarted. Consumers wait that "
         "long "
         "for the records behind it. Limited by the brokers' `transaction.max.timeout.ms`."),
@@ -539,31 +539,26 @@ constexpr Option kOptions[] = {
         "pipeline", "id", kString,
         "The name of the pipeline in Kafka. Must be unique in the Kafka cluster, and the same for "
         "the instances of a pipeline. Default: `<database>.<slot>`."),
+    ChoiceRow<kPipeline, &PipelineConfig::mode>(
+        "pipeline", "mode",
+        "What consumers see after a failure (docs/delivery.md). `slot`: at least once; publishing "
+        "continues at the slot's confirmed position, and events published since are published "
+        "again. `topics`: at least once; each record carries its position in the header `wr-pos`, "
+        "and events that a partition already has are not sent again (docs/guides/progress.md). "
+        "`exactly_once`: events are published in Kafka transactions, together with the record of "
+        "progress; consumers with `isolation.level=read_committed` see each event once "
+        "(docs/guides/exactly-once.md)."),
     ChoiceRow<kPipeline, &PipelineConfig::progress>(
         "pipeline", "progress",
         "Whether walrelay records in `kafka.progress_topic` what is published, and confirms the "
         "slot only up to that. With the record, it also notices after a restart that the server "
-        "was "
-        "restored, or that the slot was advanced or recreated (docs/guides/progress.md). `auto`: "
-        "if "
-        "the user may use the topic, otherwise a warning is logged. `required`: nothing is "
-        "published without the record."),
-    ChoiceRow<kPipeline, &PipelineConfig::resume>(
-        "pipeline", "resume",
-        "Where publishing continues after a start, and with a new producer. `slot`: at the slot's "
-        "confirmed position; events published since are published again. `topics`: each record "
-        "carries its position in the header `wr-pos`, and events that a partition already has are "
-        "not sent again (docs/guides/progress.md). Requires `progress = \"required\"`."),
-    ChoiceRow<kPipeline, &PipelineConfig::delivery>(
-        "pipeline", "delivery",
-        "What consumers see after a failure. `at_least_once`: events may appear again. "
-        "`exactly_once`: events are published in Kafka transactions, together with the record of "
-        "progress; consumers with `isolation.level=read_committed` see each event once "
-        "(docs/guides/exactly-once.md). Requires `progress = \"required\"` and `resume = "
-        "\"slot\"`."),
+        "was restored, or that the slot was advanced or recreated (docs/guides/progress.md). "
+        "`auto`: as the mode needs it: with `slot`, if the user may use the topic, otherwise a "
+        "warning is logged; with `topics` and `exactly_once`, as `required`. `required`: nothing "
+        "is published without the record. `off` is valid with `mode = \"slot\"` only."),
     Row<kPipeline, &PipelineConfig::atomic_rows>(
         "pipeline", "atomic_rows", kInteger,
-        "With `delivery = \"exactly_once\"`: the events of a database transaction with up to this "
+        "With `mode = \"exactly_once\"`: the events of a database transaction with up to this "
         "many rows become visible to consumers together, unless it exceeds the limits for records "
         "in flight, or its publishing is interrupted."),
     Row<kPipeline, &PipelineConfig::max_in_flight_records>(
@@ -578,7 +573,7 @@ constexpr Option kOptions[] = {
         "pipeline", "linger", kDuration,
         "While more than 2,500 rows a second arrive, records are sent at this interval: fewer "
         "requests, which cost walrelay and the brokers less CPU time. `0ms`: send them as soon as "
-        "the earlier ones are acknowledged. No effect with `delivery = \"exactly_once\"`."),
+        "the earlier ones are acknowledged. No effect with `mode = \"exactly_once\"`."),
     Row<kPipeline, &PipelineConfig::confirm_interval>(
         "pipeline", "confirm_interval", kDuration,
         "How often progress is confirmed to Postgres; a crash repeats at most this much."),
@@ -654,19 +649,6 @@ constexpr Option kOptions[] = {
 };
 
 }  // namespace
-
-// Options that had another name in an earlier version.
-std::string_view RenamedTo(std::string_view old_name) {
-  // An old name is rejected with its new name: accepting both would allow a file with two values
-  // for one setting.
-  constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
-      {"metrics.slot_interval", "metrics.slot_poll_interval"},
-      {"route.rules", "route.compatibility"},
-  };
-  const auto* found = std::find_if(std::begin(kRenamed), std::end(kRenamed),
-                                   [&](const auto& names) { return names.first == old_name; });
-  return found == std::end(kRenamed) ? "" : found->second;
-}
 
 bool HoldsSecret(const Option& option) {
   return option.type == OptionType::kSecret || option.key == "dsn";

@@ -51,10 +51,6 @@ const Option* FindOption(std::string_view name);  // "section.key"
 // Whether the value is a secret, or may contain one (source.dsn): no message repeats it.
 bool HoldsSecret(const Option& option);
 
-// The present name of a renamed option: "route.rules" is now "route.compatibility".
-// "" if no option ever had this name.
-std::string_view RenamedTo(std::string_view old_name);
-
 // Prefix of librdkafka properties, which keep their own names.
 inline constexpr std::string_view kPassThroughPrefix = "kafka.librdkafka.";
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "config/former_option.h"
 #include "config/value_text.h"
 
 namespace walrelay {
@@ -60,6 +61,9 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
 // A key that exists in another section is nearer than any other spelling: it was put into the wrong
 // section, or its section was left out.
 const Option* NearestOption(std::string_view name) {
+  if (const FormerOption* former = FindFormerOption(name, "")) {
+    return FindOption(former->option);
+  }
   const std::string_view key = name.substr(name.rfind('.') + 1);
   std::vector<std::string> names;
   std::vector<std::string_view> keys;

@@ -431,14 +431,12 @@ class Validator {
     if (id.size() > 128 || !CheckTopicPart(id).ok()) {
       Expect("pipeline.id", "at most 128 letters, digits and \"._-\"");
     }
-    if (config_.pipeline.resume == ResumeFrom::kTopics &&
-        config_.pipeline.progress != ProgressRecording::kRequired) {
-      Reject("pipeline.resume",
-             "pipeline.resume \"topics\" requires pipeline.progress \"required\"",
-             "Positions in the topics can be compared only with a record of the server's history: "
-             "set progress = \"required\" in [pipeline].");
+    CheckRecord();
+    // A third of it is the longest that a transaction stays open while brokers answer.
+    if (config_.kafka.transaction_timeout < std::chrono::seconds(10) ||
+        config_.kafka.transaction_timeout > std::chrono::hours(1)) {
+      Expect("kafka.transaction_timeout", "between \"10s\" and \"1h\"");
     }
-    CheckExactlyOnce();
     const std::string& topic = config_.kafka.progress_topic;
     if (!topic.empty() && !CheckTopicName(topic).ok()) {
       Expect("kafka.progress_topic", "the name of a topic");
@@ -455,27 +453,28 @@ class Validator {
     }
   }
 
-  void CheckExactlyOnce() {
+  // What cannot do without the record of progress. The only rule between mode and progress.
+  void CheckRecord() {
     const PipelineConfig& pipeline = config_.pipeline;
-    // A third of it is the longest that a transaction stays open while brokers answer.
-    if (config_.kafka.transaction_timeout < std::chrono::seconds(10) ||
-        config_.kafka.transaction_timeout > std::chrono::hours(1)) {
-      Expect("kafka.transaction_timeout", "between \"10s\" and \"1h\"");
-    }
-    if (!pipeline.exactly_once()) {
-      return;
-    }
-    if (pipeline.progress != ProgressRecording::kRequired) {
-      Reject("pipeline.delivery",
-             "pipeline.delivery \"exactly_once\" requires pipeline.progress \"required\"",
-             "The record of progress is a part of each transaction: set progress = \"required\" in "
-             "[pipeline].");
-    }
-    if (pipeline.resume != ResumeFrom::kSlot) {
-      Reject("pipeline.delivery",
-             "pipeline.delivery \"exactly_once\" requires pipeline.resume \"slot\"",
-             "The record of progress shows where publishing continues: remove resume from "
-             "[pipeline].");
+    const struct {
+      bool used;
+      const char* option;
+      const char* why;
+    } needs[] = {
+        {pipeline.resumes_from_topics(), "pipeline.mode",
+         "Positions in the topics can be compared only with a record of the server's history"},
+        {pipeline.exactly_once(), "pipeline.mode",
+         "The record of progress is a part of each transaction"},
+        {config_.prune.mode != PruneMode::kOff, "prune.mode",
+         "The record of progress proves which rows are published"},
+    };
+    for (const auto& need : needs) {
+      if (need.used && !pipeline.records_progress()) {
+        Reject(need.option,
+               fmt::format("{} = {} excludes pipeline.progress = \"off\"", need.option,
+                           FindOption(need.option)->show(config_)),
+               fmt::format("{}: remove progress = \"off\" from [pipeline].", need.why));
+      }
     }
   }
 
@@ -501,10 +500,6 @@ class Validator {
     }
     if (prune.mode == PruneMode::kOff) {
       return;
-    }
-    if (config_.pipeline.progress == ProgressRecording::kOff) {
-      Reject("prune.mode", "prune.mode requires pipeline.progress \"auto\" or \"required\"",
-             "The record of progress proves which rows are published.");
     }
     if (config_.source.origin == OriginFilter::kNone) {
       Reject("prune.mode", "prune.mode excludes source.origin \"none\"",

@@ -274,7 +274,8 @@ void Supervisor::Publish() {
            .identity = {.version = std::string(Version()),
                         .pipeline = entry.identity,
                         .publication = entry.config ? entry.config->source.publication : "",
-                        .name = name},
+                        .name = name,
+                        .mode = entry.config ? entry.config->pipeline.mode : PipelineMode::kSlot},
            .board = entry.board,
            .running = entry.running != nullptr});
     }

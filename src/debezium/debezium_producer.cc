@@ -69,7 +69,7 @@ constexpr PropertyRule kMeaninglessProducerRules[] = {
     {"partitioner.adaptive.partitioning.enable", kInside},
     {"partitioner.availability.timeout.ms", kInside},
     {"transaction.timeout.ms", "see kafka.transaction_timeout"},
-    {"transactional.id", "see pipeline.delivery and pipeline.id"},
+    {"transactional.id", "see pipeline.mode and pipeline.id"},
     {"sasl.login.refresh.*", kInside},
     {"sasl.kerberos.ticket.renew.jitter", kInside},
     {"sasl.kerberos.ticket.renew.window.factor", kInside},

@@ -98,8 +98,7 @@ constexpr PropertyRule kMeaninglessSourceRules[] = {
     {"money.fraction.digits",
      "walrelay does not convert columns of this type; publishing is blocked"},
     {"min.row.count.to.stream.results", kNoSnapshots},
-    {"transaction.boundary*",
-     "pipeline.delivery and pipeline.atomic_rows decide about transactions"},
+    {"transaction.boundary*", "pipeline.mode and pipeline.atomic_rows decide about transactions"},
     {"config.action.reload", "walrelay reads its configuration when it starts"},
     {"config.providers*", "walrelay has *_file settings for secrets"},
     {"sink.kafka.*", "only concerns how Debezium Server waits for Kafka"},
@@ -130,14 +129,13 @@ constexpr Demand kDemands[] = {
     {"plugin.name", "pgoutput", "the slot uses another plugin; name a new slot", "source.slot"},
     {"event.processing.failure.handling.mode", "fail", "events would be lost silently", ""},
     {"exactly.once.support", "requested",
-     "delivery is at least once unless pipeline.delivery = \"exactly_once\", which needs rights "
-     "and "
-     "a progress record (docs/guides/exactly-once.md)",
-     "pipeline.delivery"},
-    {"exactly.once.source.support", "disabled, preparing",
-     "if consumers rely on it, set pipeline.delivery = \"exactly_once\", which needs rights and a "
+     "delivery is at least once unless pipeline.mode = \"exactly_once\", which needs rights and a "
      "progress record (docs/guides/exactly-once.md)",
-     "pipeline.delivery"},
+     "pipeline.mode"},
+    {"exactly.once.source.support", "disabled, preparing",
+     "if consumers rely on it, set pipeline.mode = \"exactly_once\", which needs rights and a "
+     "progress record (docs/guides/exactly-once.md)",
+     "pipeline.mode"},
     {"sink.type", "kafka", "walrelay writes to Kafka", ""},
     {"sourceinfo.struct.maker", "io.debezium.connector.postgresql.postgressourceinfostructmaker",
      "it is Java code", ""},

@@ -16,7 +16,7 @@ A warning or problem ends with the name of its check (`check` in `--json`); `wal
 page's text for it. `walrelay check` runs the checks that decide whether a relay would start.
 
 Doctor can run beside a relay at any time and writes no record, except with `--write-probe TOPIC`: one, to the given
-topic. With `pipeline.delivery = "exactly_once"` it claims a transactional id of its own, which the brokers remember for
+topic. With `pipeline.mode = "exactly_once"` it claims a transactional id of its own, which the brokers remember for
 `transactional.id.expiration.ms`.
 )";
 

@@ -105,7 +105,7 @@ void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& o
   const auto topics = CheckKafka(config, options.depth, out);
   const bool reached = topics.has_value();
   std::optional<Progress> record;
-  if (reached && config.pipeline.progress != ProgressRecording::kOff) {
+  if (reached && config.pipeline.records_progress()) {
     record = CheckProgress(config, source, options.depth, out);
   }
   std::optional<Micros> oldest;

@@ -19,9 +19,9 @@ namespace {
 // For one request to the cluster.
 constexpr std::chrono::seconds kProgressRequestTimeout{5};
 
-// A relay with "auto" starts without the record if the user may not use the topic.
+// A relay that does not require the record starts without it if the user may not use the topic.
 void ReportUnusable(const Config& config, const absl::Status& error, Findings& out) {
-  const bool optional = config.pipeline.progress == ProgressRecording::kAuto;
+  const bool optional = !config.pipeline.requires_record();
   if (optional && HasCode(error, ErrorCode::kProgressDenied)) {
     out.Warn("progress.topic",
              fmt::format("the relay would start without the record: {}", MessageOf(error)),
@@ -183,8 +183,7 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
     return;
   }
   if (!record) {
-    const bool required = config.pipeline.progress == ProgressRecording::kRequired;
-    if (required && source.slot) {
+    if (config.pipeline.requires_record() && source.slot) {
       out.Problem("progress.record",
                   Error(ErrorCode::kProgressMissing,
                         fmt::format("slot {} is confirmed up to {}", config.source.slot,

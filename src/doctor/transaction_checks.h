@@ -1,4 +1,4 @@
-// Checks of pipeline.delivery = "exactly_once": the library, the transactional id, the brokers.
+// Checks of pipeline.mode = "exactly_once": the library, the transactional id, the brokers.
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,7 @@ absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf);
 // because such a client runs kinit. Errors: those of MakeClient().
 absl::Status CheckClient(rd_kafka_type_t type, const rd_kafka_conf_t& conf);
 
-// The same for the producer of this pipeline: with pipeline.delivery = "exactly_once", one with
+// The same for the producer of this pipeline: with pipeline.mode = "exactly_once", one with
 // transactions. Errors: those of MakeProducerConf() and MakeClient().
 absl::Status CheckProducer(const KafkaConfig& kafka, const PipelineConfig& pipeline);
 

@@ -63,8 +63,8 @@ absl::Status CheckTransactionSupport(int version) {
                   version < Version(2, 0, 0) ? "a commit that was interrupted is not resumed"
                   : retries ? "a batch that is sent again may differ (its issue 4750)"
                             : "it may not reconnect to brokers (its issue 5088)"),
-      "Install librdkafka 2.5.3 or later, but not 2.10.0, or set pipeline.delivery = "
-      "\"at_least_once\".");
+      "Install librdkafka 2.5.3 or later, but not 2.10.0, or set pipeline.mode = "
+      "\"topics\".");
 }
 
 }  // namespace walrelay

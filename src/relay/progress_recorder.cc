@@ -27,7 +27,7 @@ constexpr Micros kLongestRecordPause = std::chrono::seconds(1);
 
 ProgressRecorder::ProgressRecorder(const Parts& parts)
     : parts_(parts),
-      reader_(parts.config.pipeline.progress == ProgressRecording::kOff ? nullptr : parts.reader),
+      reader_(parts.config.pipeline.records_progress() ? parts.reader : nullptr),
       due_(parts.clock.Now()),
       retry_(kFirstRefusedRetry, kLongestRefusedRetry, parts.seed) {
   identity_.run_id = fmt::format("{:016x}", parts.seed);
@@ -37,7 +37,7 @@ absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(const ServerInfo&
   WR_CHECK(enabled(), "a record is read where progress is recorded");
   WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(parts_.config, server.database));
   const auto reading = reader_->Read(address_);
-  const bool optional = parts_.config.pipeline.progress == ProgressRecording::kAuto;
+  const bool optional = !parts_.config.pipeline.requires_record();
   if (optional && HasCode(reading.status(), ErrorCode::kProgressDenied)) {
     LogStatus(LogLevel::kWarning, "progress_not_recorded", reading.status());
     reader_ = nullptr;

@@ -235,7 +235,7 @@ void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
 }
 
 void Relay::CarryPositions(const SourceInfo& info, const StartDecision& decision) {
-  if (parts_.config.pipeline.resume != ResumeFrom::kTopics) {
+  if (!parts_.config.pipeline.resumes_from_topics()) {
     return;
   }
   WalHistory history = HistoryOf(PipelineIdOf(parts_.config, info.server.database), info.server,
@@ -251,8 +251,7 @@ void Relay::CarryPositions(const SourceInfo& info, const StartDecision& decision
 // overtake, or duplicate, those of another history: the producer goes with them.
 void Relay::DropProducer(bool keep_in_flight) {
   WR_CHECK(session_ == nullptr, "a producer is replaced here only between sessions");
-  const bool once_only =
-      parts_.config.pipeline.resume == ResumeFrom::kTopics || committer_.enabled();
+  const bool once_only = parts_.config.pipeline.resumes_from_topics() || committer_.enabled();
   if (keep_in_flight || (tracker_.records_in_flight() == 0 && !once_only)) {
     return;
   }

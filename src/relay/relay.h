@@ -67,8 +67,8 @@ class Relay {
     DeliveryObserver observer;            // may be empty
     uint64_t seed = 0;                    // for the jitter of the back-off
     SnapshotSource* snapshots = nullptr;  // with source.wait_visible
-    ProgressReader* progress = nullptr;   // with pipeline.progress
-    uint32_t routing = 0;                 // RoutingDigest(), with pipeline.resume
+    ProgressReader* progress = nullptr;   // unless pipeline.progress is "off"
+    uint32_t routing = 0;                 // RoutingDigest(), with pipeline.mode "topics"
     // Of the relay that this one replaces in the same process, after a change of the configuration:
     // an error that would end a first start is then retried.
     std::optional<SourceMemory> memory;
@@ -142,7 +142,7 @@ class Relay {
   // Destroys the producer unless the next stream may use it: no record of another history may be in
   // its queue.
   void DropProducer(bool keep_in_flight);
-  // With pipeline.resume = "topics": from now on records carry their positions, and the next
+  // With pipeline.mode = "topics": from now on records carry their positions, and the next
   // producer skips what the topics have.
   void CarryPositions(const SourceInfo& info, const StartDecision& decision);
   // Ends producer and session, and reads again from the frontier.

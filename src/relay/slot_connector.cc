@@ -146,7 +146,7 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
     return absl::OkStatus();
   }
   // Without a record, only a new slot shows that nothing was published before.
-  const bool required = parts_.config.pipeline.progress == ProgressRecording::kRequired;
+  const bool required = parts_.config.pipeline.requires_record();
   const bool known = (slot_created_ || parts_.gaps.last_stream() || parts_.gaps.held()) &&
                      !(exact && recorder.has_recorded());
   if (required && info.slot && !known) {

@@ -406,7 +406,7 @@ RelayFigures StatusReporter::Figures(MonoTime now, const Session* session) const
 // What was recorded on another timeline, or before a gap was accepted, is not comparable: then
 // nothing may be confirmed.
 std::optional<ProgressStatus> StatusReporter::DescribeProgress() const {
-  if (parts_.config.pipeline.progress == ProgressRecording::kOff) {
+  if (!parts_.config.pipeline.records_progress()) {
     return std::nullopt;
   }
   const ProgressRecorder& recorder = parts_.recorder;

@@ -1,4 +1,4 @@
-// TransactionCommitter: decides when a Kafka transaction ends, with pipeline.delivery =
+// TransactionCommitter: decides when a Kafka transaction ends, with pipeline.mode =
 // "exactly_once".
 //
 // Events are published in transactions, each with the record of progress that says so. A

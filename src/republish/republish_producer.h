@@ -7,7 +7,7 @@
 namespace walrelay {
 
 // Producers with the configuration of the relay's: acks=all, idempotent, with its limits and its
-// rules for topics. Never with a transactional id, also with pipeline.delivery = "exactly_once":
+// rules for topics. Never with a transactional id, also with pipeline.mode = "exactly_once":
 // the relay's id would fence the relay, and with another one the records of a run could only be
 // committed in pieces, so that a repeated run would repeat records all the same. Consumers that
 // read committed records see a record as soon as it is acknowledged. `config` must outlive the

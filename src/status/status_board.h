@@ -71,7 +71,7 @@ struct RelayFigures {
 
 // The progress record, as this process read or wrote it last (pipeline.progress).
 struct ProgressStatus {
-  // False: pipeline.progress = "auto", and the user may not use the topic. `topic` is the only
+  // False: no record is required, and the user may not use the topic. `topic` is the only
   // other value then.
   bool enabled = true;
   std::string topic;  // "" before the first read
@@ -82,7 +82,7 @@ struct ProgressStatus {
   std::optional<uint64_t> ahead_bytes;
 };
 
-// Where a producer with pipeline.delivery = "exactly_once" is.
+// Where a producer with pipeline.mode = "exactly_once" is.
 enum class TransactionState : uint8_t {
   kClaiming,    // the transactional id; nothing is published until then
   kIdle,        // no transaction is open
@@ -118,7 +118,7 @@ struct RelayStatus {
   std::string waits_for;      // what must happen before it continues; "" when nothing must
   RelayFigures figures;
   std::optional<ProgressStatus> progress;         // absent with pipeline.progress = "off"
-  std::optional<TransactionStatus> transactions;  // only with pipeline.delivery = "exactly_once"
+  std::optional<TransactionStatus> transactions;  // only with pipeline.mode = "exactly_once"
   // The rest of a transaction that cannot be read (WR-2402): an operator may continue without it.
   std::optional<Gap> stuck;
 };

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "config/choices.h"
 #include "outbox/table_health.h"
 #include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
@@ -292,6 +293,7 @@ std::string StatusJson(const StatusReport& report) {
   out.Add("source", report.identity.pipeline.source);
   out.Add("slot_name", report.identity.pipeline.slot);
   out.Add("publication", report.identity.publication);
+  out.Add("mode", NameOfChoice(report.identity.mode));
   // Only a relay that answers can be ready: the report of a slot alone is not.
   out.Add("ready", report.relay_answered && IsReady(snapshot));
   out.Add("summary", fmt::format("{}. {}", HeadlineOf(report), SummaryOf(report)));

@@ -127,11 +127,8 @@ std::string ProgressLine(const StatusReport& report) {
                   : "";
 }
 
-std::string DeliveryLine(const StatusReport& report) {
-  const auto& transactions = report.snapshot.relay.transactions;
-  return transactions ? fmt::format("<p class=\"stages\">Delivery: {}.</p>\n",
-                                    Html(DeliveryWords(*transactions, report.now)))
-                      : "";
+std::string ModeLine(const StatusReport& report) {
+  return fmt::format("<p class=\"stages\">Mode {}.</p>\n", Html(ModeWords(report)));
 }
 
 // The share of the limit that is in use. A limit of 0 counts as used up. REQUIRES: there is a
@@ -321,8 +318,9 @@ std::string StatusPage(const StatusReport& report) {
   }
   // A standby has no figures. The page of the active instance shows them.
   if (report.snapshot.relay.state != RelayState::kStandby) {
-    out += Tiles(report) + ProgressLine(report) + DeliveryLine(report);
+    out += Tiles(report) + ProgressLine(report);
   }
+  out += ModeLine(report);
   if (report.snapshot.slot) {
     out += SlotSection(*report.snapshot.slot);
   }

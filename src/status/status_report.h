@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "status/status_board.h"
 #include "walrelay/clock.h"
+#include "walrelay/config.h"
 #include "walrelay/pipeline_identity.h"
 
 namespace walrelay {
@@ -24,6 +25,7 @@ struct StatusIdentity {
   PipelineIdentity pipeline;
   std::string publication;
   std::string name;  // of the pipeline; "": the only one of its process
+  PipelineMode mode = PipelineMode::kSlot;
 };
 
 // A snapshot with its time: the same report in three formats.
@@ -77,8 +79,11 @@ OldestWords OldestOf(const StatusReport& report);
 // What is recorded, and how old that is.
 std::string ProgressWords(const ProgressStatus& progress, WallTime now);
 
-// The delivery guarantee, where the Kafka transaction is, and a failure of the last hour.
-std::string DeliveryWords(const TransactionStatus& transactions, WallTime now);
+// The mode of the pipeline and what it promises; with Kafka transactions also TransactionWords().
+std::string ModeWords(const StatusReport& report);
+
+// Where the Kafka transaction is, how many were committed, and a failure of the last hour.
+std::string TransactionWords(const TransactionStatus& transactions, WallTime now);
 
 // What was pruned, what is kept without proof, and whether pruning is paused.
 std::string PruningWords(const PruneStatus& pruning, WallTime now);

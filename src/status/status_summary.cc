@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "config/choices.h"
 #include "slot/slot_risk_classifier.h"
 #include "status/gap_words.h"
 #include "status/slot_words.h"
@@ -21,6 +22,19 @@ const SlotSample* SlotOf(const StatusReport& report) {
 // The stream exists, but Postgres sends nothing.
 bool IsSilence(const absl::Status& error) {
   return HasCode(error, ErrorCode::kStandbyAwaited) || HasCode(error, ErrorCode::kStreamSilent);
+}
+
+// In the words of docs/delivery.md.
+std::string_view PromiseOf(PipelineMode mode) {
+  switch (mode) {
+    case PipelineMode::kSlot:
+      return "at least once; after a crash, unconfirmed events are published again";
+    case PipelineMode::kTopics:
+      return "at least once; after a crash, events that the topics have are skipped";
+    case PipelineMode::kExactlyOnce:
+      return "exactly once for consumers that read committed records";
+  }
+  return "";
 }
 
 // What the slot shows about a relay on another host, or none.
@@ -313,12 +327,23 @@ std::string PruningWords(const PruneStatus& pruning, WallTime now) {
   return words;
 }
 
+// A standby instance has no transactions, but makes the same promise.
+std::string ModeWords(const StatusReport& report) {
+  const RelayStatus& relay = report.snapshot.relay;
+  std::string words =
+      fmt::format("{}: {}", NameOfChoice(report.identity.mode), PromiseOf(report.identity.mode));
+  if (relay.transactions && relay.state != RelayState::kStandby) {
+    words += fmt::format("; {}", TransactionWords(*relay.transactions, report.now));
+  }
+  return words;
+}
+
 // A failure is no problem by itself, because the relay has continued since: it is shown for an
 // hour.
-std::string DeliveryWords(const TransactionStatus& transactions, WallTime now) {
+std::string TransactionWords(const TransactionStatus& transactions, WallTime now) {
   const std::string age =
       transactions.since ? FormatDuration(std::max(now - *transactions.since, Micros(0))) : "";
-  std::string words = "exactly once; ";
+  std::string words;
   switch (transactions.state) {
     case TransactionState::kClaiming:
       words += "claiming the transactional id";

@@ -60,9 +60,6 @@ void RelayLines(const StatusReport& report, std::string& out) {
   if (relay.progress && relay.state != RelayState::kStandby) {
     Line(out, "progress", ProgressWords(*relay.progress, report.now));
   }
-  if (relay.transactions && relay.state != RelayState::kStandby) {
-    Line(out, "delivery", DeliveryWords(*relay.transactions, report.now));
-  }
   if (const auto throughput = ThroughputOf(report.snapshot.history)) {
     Line(out, "throughput", ThroughputText(*throughput));
     if (throughput->stages) {
@@ -112,6 +109,7 @@ std::string StatusText(const StatusReport& report) {
   const PipelineIdentity& pipeline = report.identity.pipeline;
   std::string out = fmt::format("{}. {}\n", HeadlineOf(report), SummaryOf(report));
   Line(out, "source", fmt::format("{}, slot {}", pipeline.source, pipeline.slot));
+  Line(out, "mode", ModeWords(report));
   if (report.relay_answered) {
     RelayLines(report, out);
   }

@@ -28,7 +28,5 @@ class Mode:
 
 MODES = {mode.name: mode for mode in [
     Mode("slot"),
-    Mode("topics", {"pipeline.progress": "required", "pipeline.resume": "topics"}, frozenset({"wr-pos"}),
-         most_per_kill=2),
-    Mode("exactly_once", {"pipeline.progress": "required", "pipeline.delivery": "exactly_once",
-                          "kafka.transaction_timeout": _TRANSACTION_TIMEOUT}, once=True)]}
+    Mode("topics", {"pipeline.mode": "topics"}, frozenset({"wr-pos"}), most_per_kill=2),
+    Mode("exactly_once", {"pipeline.mode": "exactly_once", "kafka.transaction_timeout": _TRANSACTION_TIMEOUT}, once=True)]}

@@ -10,13 +10,12 @@ from walrelay_test.testcase import main, wait_until
 
 class TransactionsDoctorCase(DoctorCase):
     def options(self) -> dict[str, Any]:
-        return super().options() | {"pipeline.id": self.name, "pipeline.progress": "required",
-                                    "pipeline.delivery": "exactly_once"}
+        return super().options() | {"pipeline.id": self.name, "pipeline.mode": "exactly_once"}
 
 
 class TransactionsTest(TransactionsDoctorCase):
     def test_nothing_is_checked_with_at_least_once_delivery(self) -> None:
-        self.assertEqual(self.findings("transactions.id", {"pipeline.delivery": "at_least_once"}), [])
+        self.assertEqual(self.findings("transactions.id", {"pipeline.mode": "slot"}), [])
 
     def test_what_is_in_order_is_reported(self) -> None:
         self.expect("transactions.library", "ok", "supports exactly-once delivery")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""pipeline.delivery = "exactly_once": what readers see, and that no transaction stays open.
+"""pipeline.mode = "exactly_once": what readers see, and that no transaction stays open.
 
 The guide is docs/guides/exactly-once.md.
 """

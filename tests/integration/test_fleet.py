@@ -227,8 +227,8 @@ class ReloadTest(FleetCase):
             {"source.tables": tables[:1], "source.wait_visible": True},
             {"source.tables": tables[:1], "pipeline.progress": "off"},
             {"source.tables": tables[:1], "pipeline.progress": "required"},
-            {"source.tables": tables[:1], "pipeline.progress": "required", "pipeline.delivery": "exactly_once"},
-            {"source.tables": tables[:1], "pipeline.progress": "required", "pipeline.resume": "topics"},
+            {"source.tables": tables[:1], "pipeline.mode": "exactly_once"},
+            {"source.tables": tables[:1], "pipeline.mode": "topics"},
             {"source.table": "public.second"},
             {"source.table": "public.outbox", "source.message_prefixes": ["outbox"]},
         ]

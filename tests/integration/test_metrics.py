@@ -82,7 +82,7 @@ class MetricsTest(MetricsCase):
         relay = self.publish_rows()
         self.settle()
         self.assertEqual(relay.stop(), 0)
-        relay = self.start_relay({"pipeline.progress": "required", "pipeline.delivery": "exactly_once"})
+        relay = self.start_relay({"pipeline.mode": "exactly_once"})
         relay.wait_ready()
         self.outbox.insert(4)
         relay.wait_until(lambda: relay.metric("walrelay_events_published_total") == 1 and
@@ -91,7 +91,7 @@ class MetricsTest(MetricsCase):
         self.settle()
         relay.wait_until(lambda: json.loads(relay.get("/status.json")[1])["transactions"]["state"] == "idle", 60,
                          "no transaction")
-        self.assertIn("Delivery: exactly once; no transaction is open", relay.get("/status")[1])
+        self.assertIn("Mode exactly_once: exactly once for consumers that read committed records; no transaction is open", relay.get("/status")[1])
 
     def test_every_series_names_source_and_slot(self) -> None:
         page = self.publish_rows().get("/metrics")[1]

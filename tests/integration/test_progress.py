@@ -542,7 +542,7 @@ class SetupTest(ProgressCase):
         self.expect_published_after_setup({})
 
     def test_exactly_once_needs_no_other_command(self) -> None:
-        self.expect_published_after_setup({"pipeline.delivery": "exactly_once"})
+        self.expect_published_after_setup({"pipeline.mode": "exactly_once", "pipeline.progress": "auto"})
 
     def test_slot_that_exists_is_not_adopted(self) -> None:
         self.sql("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", self.slot)

@@ -47,7 +47,7 @@ class ReplicasTest(ProgressCase):
 
     def test_exactly_once(self) -> None:
         # A coordinator that has to abort the transaction cannot write its marker into the topic either.
-        self.expect_named({"pipeline.delivery": "exactly_once", "kafka.transaction_timeout": "20s"}, "WR-4025")
+        self.expect_named({"pipeline.mode": "exactly_once", "kafka.transaction_timeout": "20s"}, "WR-4025")
         self.assertEqual(self.ids(), [1, 2, 3])
 
 

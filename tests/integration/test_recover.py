@@ -214,7 +214,7 @@ class Major:
 
 class ExactlyOnceTest(RecoverCase):
     def options(self) -> dict[str, Any]:
-        return super().options() | {"pipeline.delivery": "exactly_once"}
+        return super().options() | {"pipeline.mode": "exactly_once"}
 
     def test_no_event_is_repeated(self) -> None:
         relay = self.start_streaming()

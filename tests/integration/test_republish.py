@@ -238,7 +238,7 @@ class RecordedTest(RepublishCase, ProgressCase):
         return json.loads(shown)["record"]["horizons"] if shown else []
 
     def test_relay_is_not_fenced(self) -> None:
-        once = {"pipeline.delivery": "exactly_once"}
+        once = {"pipeline.mode": "exactly_once"}
         relay = self.start_streaming(once)
         self.outbox.insert(*range(1, 501))
         self.settle()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""pipeline.resume = "topics": events that the topics have already are not sent again.
+"""pipeline.mode = "topics": events that the topics have already are not sent again.
 
 WALRELAY_TOPICS_KILLS is the number of kills under load (by default 50).
 """
@@ -20,7 +20,7 @@ from walrelay_test.verified import VerifiedTest
 KILLS = int(os.environ.get("WALRELAY_TOPICS_KILLS", "50"))
 ROUND = 50  # kills before the result is checked
 HEADER = struct.Struct(">QQIIqQII")  # commit LSN, row LSN, index, xid, commit time, history, routing, partitions
-TOPICS = {"source.create_slot": True, "pipeline.progress": "required", "pipeline.resume": "topics"}
+TOPICS = {"source.create_slot": True, "pipeline.mode": "topics"}
 
 
 class PositionTest(ProgressCase):

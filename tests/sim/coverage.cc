@@ -164,7 +164,7 @@ constexpr std::string_view kMustBeReached[] = {
     "the progress record is deleted",
     "the progress topic does not keep its records",
 
-    // With resume = "topics".
+    // With mode = "topics".
     "a producer follows a change of partitions",
     "an end has no records any more",
     "an end does not count: too few replicas are in sync",
@@ -258,7 +258,7 @@ std::vector<std::string> Coverage::Missing() const {
   };
   if (3 * count(kRepeatsTopics) * count(kHistoriesSlot) >=
       2 * count(kRepeatsSlot) * count(kHistoriesTopics)) {
-    missing.emplace_back("fewer repetitions with resume = topics, by a third");
+    missing.emplace_back("fewer repetitions with mode = topics, by a third");
   }
   return missing;
 }

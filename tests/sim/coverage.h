@@ -13,11 +13,11 @@
 
 namespace walrelay::sim {
 
-// Histories that record progress, and repeated events in them, by pipeline.resume.
-inline constexpr std::string_view kHistoriesTopics = "history with resume = topics";
-inline constexpr std::string_view kHistoriesSlot = "history with resume = slot";
-inline constexpr std::string_view kRepeatsTopics = "repetition with resume = topics";
-inline constexpr std::string_view kRepeatsSlot = "repetition with resume = slot";
+// Histories that record progress, and repeated events in them, by mode.
+inline constexpr std::string_view kHistoriesTopics = "history with mode = topics";
+inline constexpr std::string_view kHistoriesSlot = "history with mode = slot";
+inline constexpr std::string_view kRepeatsTopics = "repetition with mode = topics";
+inline constexpr std::string_view kRepeatsSlot = "repetition with mode = slot";
 
 class Coverage {
  public:

@@ -599,7 +599,7 @@ void Simulation::ShortenRetention(const Fault& fault) {
   }
 }
 
-// --- with resume = "topics"
+// --- with mode = "topics"
 
 bool Simulation::ApplyToTopics(const Fault& fault) {
   const int number = static_cast<int>(fault.amount % 4);

@@ -135,7 +135,7 @@ class RelayProcess final : private RelayHost {
   void OnNewHistory() override { ++use_.histories; }
   void OnEventProduced(int event) override;
   void OnProgressProduced(const Progress& record) override { source_.OnProgressProduced(record); }
-  bool records_progress() const override { return limits_.progress != ProgressRecording::kOff; }
+  bool records_progress() const override { return limits_.records_progress(); }
   const std::optional<Progress>& recorded() const override { return parts_.kafka.progress(); }
   const std::optional<Progress>& decided() const override { return parts_.kafka.decided(); }
   const std::optional<Progress>& decided_elsewhere() const override {
@@ -144,7 +144,7 @@ class RelayProcess final : private RelayHost {
   int record_losses() const override { return parts_.kafka.record_losses(); }
   void OnProgressRead() override;
   void OnClaimed(const std::optional<Progress>& record) override;
-  bool exactly_once() const override { return limits_.delivery == DeliveryGuarantee::kExactlyOnce; }
+  bool exactly_once() const override { return limits_.exactly_once(); }
   bool same_server() const override { return source_.SameServer(); }
   int producers() const override { return use_.made; }
   bool has_producer() const override { return producer_ && producer_->alive(); }

@@ -269,7 +269,7 @@ void DrawResume(Scenario& scenario) {
   if (scenario.config.pipeline.progress != ProgressRecording::kRequired || random.Chance(50)) {
     return;
   }
-  scenario.config.pipeline.resume = ResumeFrom::kTopics;
+  scenario.config.pipeline.mode = PipelineMode::kTopics;
   scenario.dead_letter_partitions = static_cast<int>(random.Between(1, 3));
   scenario.kafka_shows_settings = random.Chance(70);
   scenario.most_in_sync -= random.Chance(15) ? 1 : 0;
@@ -299,11 +299,11 @@ void DrawResume(Scenario& scenario) {
 void DrawTransactions(Scenario& scenario) {
   Random random(scenario.seed ^ 0x7472616E73616374);
   PipelineConfig& pipeline = scenario.config.pipeline;
-  if (pipeline.progress != ProgressRecording::kRequired || pipeline.resume != ResumeFrom::kSlot ||
+  if (pipeline.progress != ProgressRecording::kRequired || pipeline.mode != PipelineMode::kSlot ||
       !random.Chance(60)) {
     return;
   }
-  pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+  pipeline.mode = PipelineMode::kExactlyOnce;
   pipeline.atomic_rows = OneOf<int64_t, 3>(random, {1, 3, 10'000});
   const auto timeout = OneOf<Micros, 3>(random, {seconds(3), seconds(6), seconds(30)});
   scenario.config.kafka.transaction_timeout = timeout;

@@ -193,7 +193,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   std::vector<std::function<void(SimProducer&)>> missed_;  // while the process was suspended
   size_t queued_ = 0;                                      // accepted, not yet reported
   std::map<int, int> handed_over_;                         // by event: the last history
-  std::unique_ptr<SimTails> tails_;                        // with resume = "topics"
+  std::unique_ptr<SimTails> tails_;                        // with mode = "topics"
   absl::Status fatal_;
   bool signalled_ = false;
   bool wedged_ = false;

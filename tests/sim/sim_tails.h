@@ -1,4 +1,4 @@
-// SimTails: reads the ends of topics for one producer, with pipeline.resume = "topics".
+// SimTails: reads the ends of topics for one producer, with pipeline.mode = "topics".
 //
 // Does what TailReader and KafkaProducer do, on simulated brokers: it queries the ends, reads the
 // records before them, and then the replicas. What the records mean is decided by StoredEvents.

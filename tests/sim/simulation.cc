@@ -85,9 +85,9 @@ const std::string& Simulation::Run() {
   return context_.oracle.violation();
 }
 
-// With each setting of pipeline.resume, in histories whose faults are drawn in the same way.
+// With the modes "slot" and "topics", in histories whose faults are drawn in the same way.
 void Simulation::CountRepeats() {
-  const bool topics = scenario_.config.pipeline.resume == ResumeFrom::kTopics;
+  const bool topics = scenario_.config.pipeline.resumes_from_topics();
   const bool comparable =
       std::none_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& fault) {
         return fault.kind == FaultKind::kShortRetention ||

@@ -71,9 +71,7 @@ class Simulation final : private Environment {
   void CheckProofs();
   void CheckProof(const std::optional<PublishedXids>& proven);
   uint64_t XminOf(const LogTransaction& transaction, const LogRow& row) const;
-  bool records_progress() const {
-    return scenario_.config.pipeline.progress != ProgressRecording::kOff;
-  }
+  bool records_progress() const { return scenario_.config.pipeline.records_progress(); }
   bool exactly_once() const { return scenario_.config.pipeline.exactly_once(); }
   void AdoptSlot();
 

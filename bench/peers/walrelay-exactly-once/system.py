@@ -1,4 +1,4 @@
-"""walrelay with pipeline.delivery = "exactly_once"."""
+"""walrelay with pipeline.mode = "exactly_once"."""
 
 from walrelay_bench.system import load
 
@@ -7,4 +7,4 @@ class Peer(load("walrelay")):  # type: ignore[misc]
     title = "walrelay, exactly once"
     workloads = ("drain", "steady-1000", "kills", "kill-drain")
     transactions = True
-    settings = ("pipeline.progress=required", "pipeline.delivery=exactly_once")
+    settings = ("pipeline.mode=exactly_once",)

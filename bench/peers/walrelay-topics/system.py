@@ -1,4 +1,4 @@
-"""walrelay with pipeline.resume = "topics"."""
+"""walrelay with pipeline.mode = "topics"."""
 
 from walrelay_bench.system import load
 
@@ -6,4 +6,4 @@ from walrelay_bench.system import load
 class Peer(load("walrelay")):  # type: ignore[misc]
     title = "walrelay, resume from topics"
     workloads = ("drain", "steady-1000", "kills", "kill-drain")
-    settings = ("pipeline.progress=required", "pipeline.resume=topics")
+    settings = ("pipeline.mode=topics",)

@@ -34,8 +34,8 @@ class Peer(Programs):
                          *(source if work.shards else [])], self.log, env=self.env())]
 
     def adopt_slot(self) -> None:
-        if any("pipeline.progress=required" in each for each in self.settings):
-            # The slot exists already: "required" publishes nothing without a first record.
+        if any(each.startswith("pipeline.mode=") for each in self.settings):
+            # The slot exists already: these modes publish nothing without a first record.
             subprocess.run([self.executable(), "progress", "init", *self._flags()], check=True, capture_output=True,
                            timeout=60)
 

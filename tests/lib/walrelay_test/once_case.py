@@ -22,7 +22,7 @@ _ENDING_SECONDS = 5.0  # for the next producer to abort what the last one left o
 
 class OnceCase(ProgressCase):
     def options(self) -> dict[str, Any]:
-        return super().options() | {"pipeline.delivery": "exactly_once"}
+        return super().options() | {"pipeline.mode": "exactly_once"}
 
     def start_recording(self, options: dict[str, Any] | None = None) -> RelayProcess:
         """Starts a relay, and waits until its first record is written: one that is killed before does not know after

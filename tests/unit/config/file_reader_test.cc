@@ -409,6 +409,29 @@ TEST_F(ConfigFileTest, RenamedKeyIsAnErrorWithTheNewName) {
                 "\"metrics.slot_poll_interval\"");
 }
 
+TEST_F(ConfigFileTest, ReplacedKeyIsAnErrorWithTheNewValue) {
+  ExpectUnknown("[pipeline]\ndelivery = 'exactly_once'\n",
+                "walrelay.toml:2:1: pipeline.delivery = \"exactly_once\" is now pipeline.mode = "
+                "\"exactly_once\"");
+  ExpectUnknown("[pipeline]\nresume = 1\n",
+                "walrelay.toml:2:1: pipeline.resume is now pipeline.mode, with the values");
+}
+
+// One error each, and none that only follows from them.
+TEST_F(ConfigFileTest, ReplacedKeysAreAllNamed) {
+  const auto loaded = TryLoad(
+      "[pipeline]\nresume = 'topics'\ndelivery = 'at_least_once'\nprogress = 'off'\nmode = "
+      "'topics'\n");
+  ASSERT_THAT(loaded, HasError(ErrorCode::kConfigErrors));
+  const std::string message = MessageOf(loaded.status());
+  EXPECT_THAT(message, ::testing::HasSubstr(
+                           "pipeline.resume = \"topics\" is now pipeline.mode = \"topics\""));
+  EXPECT_THAT(message,
+              ::testing::HasSubstr("pipeline.delivery = \"at_least_once\" is now pipeline.mode = "
+                                   "\"slot\", or \"topics\" where"));
+  EXPECT_EQ(message.find("excludes"), std::string::npos) << message;
+}
+
 TEST_F(ConfigFileTest, KeyWithoutASimilarNameHasNoSuggestion) {
   const auto loaded = TryLoad("[source]\nxxxxxxxxxxxxxxxxx = 1\n");
   ASSERT_THAT(loaded, HasError(ErrorCode::kConfigUnknownKey, "\"xxxxxxxxxxxxxxxxx\""));

@@ -158,6 +158,22 @@ TEST_F(ConfigLoaderTest, RenamedOptionIsAnErrorWithTheNewName) {
                 "option \"metrics.slot_interval\" was renamed to \"metrics.slot_poll_interval\"");
 }
 
+TEST_F(ConfigLoaderTest, ReplacedOptionIsAnErrorWithTheNewValue) {
+  Variable("WALRELAY_PIPELINE__DELIVERY", "exactly_once");
+  ExpectUnknown("",
+                "variable WALRELAY_PIPELINE__DELIVERY: pipeline.delivery = \"exactly_once\" is now "
+                "pipeline.mode = \"exactly_once\"");
+  input_.environment.clear();
+  Flag("pipeline.resume", "topics");
+  ExpectUnknown(
+      "", "--set pipeline.resume: pipeline.resume = \"topics\" is now pipeline.mode = \"topics\"");
+}
+
+TEST_F(ConfigLoaderTest, ReplacedVariableWithOneUnderscoreIsAnError) {
+  input_.environment = {{"WALRELAY_PIPELINE_DELIVERY", "exactly_once"}};
+  ExpectUnknown("", "did you mean WALRELAY_PIPELINE__MODE?");
+}
+
 TEST_F(ConfigLoaderTest, FlagWithoutASectionIsUnknown) {
   Flag("slot", "x");
   ExpectUnknown("", "unknown option \"slot\"");

@@ -35,6 +35,29 @@ TEST_F(ConfigValidationTest, SourceAndKafkaAreRequired) {
   ExpectWrong("source.dsn is missing");
 }
 
+TEST_F(ConfigValidationTest, ModesThatNeedTheRecordExcludeOff) {
+  for (const auto mode : {PipelineMode::kSlot, PipelineMode::kTopics, PipelineMode::kExactlyOnce}) {
+    for (const auto progress :
+         {ProgressRecording::kOff, ProgressRecording::kAuto, ProgressRecording::kRequired}) {
+      config_.pipeline.mode = mode;
+      config_.pipeline.progress = progress;
+      if (mode != PipelineMode::kSlot && progress == ProgressRecording::kOff) {
+        ExpectWrong("excludes pipeline.progress = \"off\"");
+      } else {
+        ExpectValid();
+      }
+      EXPECT_EQ(config_.pipeline.requires_record(),
+                mode != PipelineMode::kSlot || progress == ProgressRecording::kRequired);
+    }
+  }
+}
+
+TEST_F(ConfigValidationTest, PruningExcludesOff) {
+  config_.prune.mode = PruneMode::kDelete;
+  config_.pipeline.progress = ProgressRecording::kOff;
+  ExpectWrong("prune.mode = \"delete\" excludes pipeline.progress = \"off\"");
+}
+
 TEST_F(ConfigValidationTest, AllInvalidValuesAreFound) {
   config_.source.slot = "My Slot";
   config_.source.connect_timeout = 1ms;

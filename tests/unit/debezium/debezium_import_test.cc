@@ -358,8 +358,8 @@ TEST_F(DebeziumImportTest, ExactlyOnceIsTheOperatorsDecision) {
   EXPECT_THAT(RefusalOf(import), HasError(ErrorCode::kConnectorRefused));
   const PropertyResult* const result = ResultOf(import, "worker: exactly.once.source.support");
   ASSERT_NE(result, nullptr);
-  EXPECT_EQ(result->setting, "pipeline.delivery");
-  import_.overrides = {"pipeline.delivery"};
+  EXPECT_EQ(result->setting, "pipeline.mode");
+  import_.overrides = {"pipeline.mode"};
   EXPECT_THAT(RefusalOf(Import(With("\"exactly.once.support\": \"required\""))), IsOk());
 }
 

@@ -365,7 +365,7 @@ TEST_F(KafkaConfTest, CertificatesAreCheckedWithGssapiToo) {
 }
 
 TEST_F(KafkaConfTest, AProducerWithTransactionsIsChecked) {
-  pipeline_.delivery = DeliveryGuarantee::kExactlyOnce;
+  pipeline_.mode = PipelineMode::kExactlyOnce;
   EXPECT_THAT(CheckProducer(kafka_, pipeline_), IsOk());
 }
 

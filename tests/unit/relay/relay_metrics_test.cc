@@ -408,8 +408,8 @@ TEST_F(ProgressStatusTest, StandbyDoesNotExportTheRecord) {
 class TransactionMetricsTest : public testing::RelayFixture {
  protected:
   TransactionMetricsTest() {
-    config_.pipeline.progress = ProgressRecording::kRequired;
-    config_.pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+    config_.pipeline.progress = ProgressRecording::kAuto;
+    config_.pipeline.mode = PipelineMode::kExactlyOnce;
     config_.source.create_slot = true;
     postgres_.info.slot.reset();
     kafka_.auto_acknowledge = true;

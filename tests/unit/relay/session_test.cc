@@ -366,7 +366,7 @@ TEST_F(SessionTest, ReportsWakeTheLoopIfARowWaitsForThem) {
 }
 
 TEST_F(SessionTest, ReportsWakeTheLoopIfACommitWaitsForThem) {
-  config_.pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+  config_.pipeline.mode = PipelineMode::kExactlyOnce;
   Start();
   Commit("a");
   Run();
@@ -457,7 +457,7 @@ TEST_F(SessionTest, DrainDoesNotWaitForAnAcknowledgement) {
 
 // The transaction is the wave: holding an event back would delay its commit.
 TEST_F(SessionTest, NoEventWaitsWithTransactions) {
-  config_.pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+  config_.pipeline.mode = PipelineMode::kExactlyOnce;
   Start();
   Commit("first");
   Run();

@@ -21,8 +21,8 @@ using ::testing::SizeIs;
 class TransactionCommitterTest : public testing::ProgressFixture {
  protected:
   TransactionCommitterTest() {
-    config_.pipeline.progress = ProgressRecording::kRequired;
-    config_.pipeline.delivery = DeliveryGuarantee::kExactlyOnce;
+    config_.pipeline.progress = ProgressRecording::kAuto;
+    config_.pipeline.mode = PipelineMode::kExactlyOnce;
     config_.source.create_slot = true;
     postgres_.info.slot.reset();
     kafka_.auto_acknowledge = true;

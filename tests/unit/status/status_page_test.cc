@@ -36,12 +36,11 @@ TEST(StatusPageTest, ProgressIsShownIfItIsRecorded) {
   EXPECT_THAT(StatusPage(report), HasSubstr("Progress: recorded up to 0/100, in topic p."));
 }
 
-TEST(StatusPageTest, DeliveryIsShownIfItIsExactlyOnce) {
+TEST(StatusPageTest, ModeIsShown) {
   StatusReport report = Samples().at("streaming");
-  EXPECT_THAT(StatusPage(report), Not(HasSubstr("Delivery: ")));
-  report.snapshot.relay.transactions = TransactionStatus{};
-  EXPECT_THAT(StatusPage(report),
-              HasSubstr("Delivery: exactly once; claiming the transactional id; 0 committed"));
+  EXPECT_THAT(StatusPage(report), HasSubstr("Mode slot: at least once; "));
+  report.identity.mode = PipelineMode::kExactlyOnce;
+  EXPECT_THAT(StatusPage(report), HasSubstr("Mode exactly_once: exactly once for consumers that "));
 }
 
 TEST(StatusPageTest, ProblemsHaveRemedies) {

@@ -164,31 +164,47 @@ TEST(ProgressTest, WordsSayWhatIsMissing) {
             "not recorded: this user may not use topic p");
 }
 
-TEST(DeliveryTest, WordsNameTheTransaction) {
+TEST(ModeTest, WordsNameThePromise) {
+  StatusReport report = testing::Samples().at("streaming");
+  EXPECT_EQ(ModeWords(report),
+            "slot: at least once; after a crash, unconfirmed events are published again");
+  report.identity.mode = PipelineMode::kTopics;
+  EXPECT_EQ(ModeWords(report),
+            "topics: at least once; after a crash, events that the topics have are skipped");
+  report.identity.mode = PipelineMode::kExactlyOnce;
+  report.snapshot.relay.transactions = TransactionStatus{.state = TransactionState::kIdle};
+  EXPECT_EQ(ModeWords(report),
+            "exactly_once: exactly once for consumers that read committed records; no transaction "
+            "is open; 0 committed since the start");
+  report.snapshot.relay.state = RelayState::kStandby;
+  EXPECT_EQ(ModeWords(report),
+            "exactly_once: exactly once for consumers that read committed records");
+}
+
+TEST(TransactionTest, WordsNameTheTransaction) {
   const WallTime now = testing::Samples().at("streaming").now;
   TransactionStatus status;
-  EXPECT_EQ(DeliveryWords(status, now),
-            "exactly once; claiming the transactional id; 0 committed since the start");
+  EXPECT_EQ(TransactionWords(status, now),
+            "claiming the transactional id; 0 committed since the start");
   status = {.state = TransactionState::kOpen, .since = now - seconds(3), .committed = 1234};
-  EXPECT_EQ(DeliveryWords(status, now),
-            "exactly once; a transaction is open for 3 s; 1,234 committed since the start");
+  EXPECT_EQ(TransactionWords(status, now),
+            "a transaction is open for 3 s; 1,234 committed since the start");
   status.state = TransactionState::kCommitting;
-  EXPECT_EQ(DeliveryWords(status, now),
-            "exactly once; committing a transaction that was opened 3 s ago; 1,234 committed since "
+  EXPECT_EQ(TransactionWords(status, now),
+            "committing a transaction that was opened 3 s ago; 1,234 committed since "
             "the start");
 }
 
-TEST(DeliveryTest, FailureIsShownForAnHour) {
+TEST(TransactionTest, FailureIsShownForAnHour) {
   const WallTime now = testing::Samples().at("streaming").now;
   TransactionStatus status{.state = TransactionState::kIdle,
                            .failure = Error(ErrorCode::kCommitInDoubt, "no answer"),
                            .failed = now - seconds(60)};
-  EXPECT_EQ(DeliveryWords(status, now),
-            "exactly once; no transaction is open; 0 committed since the start; the last failure "
+  EXPECT_EQ(TransactionWords(status, now),
+            "no transaction is open; 0 committed since the start; the last failure "
             "was 1 min ago, WR-4022");
   status.failed = now - std::chrono::hours(1);
-  EXPECT_EQ(DeliveryWords(status, now),
-            "exactly once; no transaction is open; 0 committed since the start");
+  EXPECT_EQ(TransactionWords(status, now), "no transaction is open; 0 committed since the start");
 }
 
 TEST(PruningTest, WordsNameWhatIsKept) {

@@ -40,14 +40,12 @@ TEST(StatusTextTest, SkippedOriginsHaveALine) {
                                             "published: 1,204 skipped\n"));
 }
 
-TEST(StatusTextTest, DeliveryHasALine) {
+TEST(StatusTextTest, ModeHasALine) {
   StatusReport report = Samples().at("streaming");
-  EXPECT_THAT(StatusText(report), Not(HasSubstr("  delivery ")));
-  report.snapshot.relay.transactions = TransactionStatus{.state = TransactionState::kIdle};
-  EXPECT_THAT(StatusText(report),
-              HasSubstr("  delivery     exactly once; no transaction is open; 0 committed"));
+  EXPECT_THAT(StatusText(report), HasSubstr("  mode         slot: at least once; "));
+  report.identity.mode = PipelineMode::kTopics;
   report.snapshot.relay.state = RelayState::kStandby;
-  EXPECT_THAT(StatusText(report), Not(HasSubstr("  delivery ")));
+  EXPECT_THAT(StatusText(report), HasSubstr("  mode         topics: at least once; "));
 }
 
 TEST(StatusTextTest, TablesHaveLines) {
