@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <system_error>
@@ -14,12 +15,20 @@
 #include "config/option.h"
 #include "doctor/config_checks.h"
 #include "postgres/connection_parameters.h"
+#include "stream/progress_record.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
 
 // The pages and the log use the name without escapes.
 bool IsPipelineName(std::string_view name) {
@@ -99,7 +108,8 @@ class ProcessOptions {
 class Slots {
  public:
   absl::Status Add(const std::string& file, const SourceConfig& source) {
-    const auto [seen, is_new] = files_.try_emplace({DescribeDsn(source), source.slot}, file);
+    WR_ASSIGN_OR_RETURN(DatabaseAddress address, DatabaseAddressOf(source));
+    const auto [seen, is_new] = files_.try_emplace({std::move(address), source.slot}, file);
     return is_new ? absl::OkStatus()
                   : Error(ErrorCode::kConfigValue,
                           fmt::format("{}: slot {} of this database is read by {} already", file,
@@ -107,8 +117,86 @@ class Slots {
   }
 
  private:
-  std::map<std::pair<std::string, std::string>, std::string> files_;
+  std::map<std::pair<DatabaseAddress, std::string>, std::string> files_;
 };
+
+// "SSL://Kafka,b:9093" names kafka:9092 and b:9093, as librdkafka reads it.
+std::vector<std::string> BrokersOf(std::string_view servers) {
+  std::vector<std::string> brokers;
+  while (!servers.empty()) {
+    const size_t end = std::min(servers.find(','), servers.size());
+    std::string broker = Lower(servers.substr(0, end));
+    servers.remove_prefix(std::min(end + 1, servers.size()));
+    if (const size_t scheme = broker.find("://"); scheme != std::string::npos) {
+      broker.erase(0, scheme + 3);
+    }
+    std::erase(broker, ' ');
+    const size_t colon = broker.rfind(':');
+    const bool has_port =
+        colon != std::string::npos && broker.find(']', colon) == std::string::npos;
+    brokers.push_back(has_port ? broker : broker + ":9092");
+  }
+  return brokers;
+}
+
+// A pipeline's id, by the names of the brokers that it is used at. The id is a part of the key of
+// the progress record, of the name of its topic, and of the transactional id: pipelines with
+// different ids share none of them.
+struct UsedId {
+  std::string id;                    // "": not used
+  std::vector<std::string> brokers;  // clusters that have one in common are the same
+
+  bool Collides(const UsedId& other) const {
+    return !id.empty() && id == other.id &&
+           std::find_first_of(brokers.begin(), brokers.end(), other.brokers.begin(),
+                              other.brokers.end()) != brokers.end();
+  }
+};
+
+absl::StatusOr<UsedId> UsedIdOf(const Config& config) {
+  if (!config.pipeline.records_progress()) {
+    return UsedId();
+  }
+  WR_ASSIGN_OR_RETURN(const DatabaseAddress address, DatabaseAddressOf(config.source));
+  return UsedId{PipelineIdOf(config, address.database), BrokersOf(config.kafka.bootstrap_servers)};
+}
+
+absl::Status SharedId(const PipelineSpec& pipeline, const PipelineSpec& other,
+                      const std::string& id) {
+  return Error(
+      ErrorCode::kConfigValue,
+      fmt::format("{}: pipeline.id \"{}\"{} is also that of {}, in the same Kafka cluster",
+                  pipeline.file, id, pipeline.config->pipeline.id.empty() ? ", the default," : "",
+                  other.file),
+      "Set id in [pipeline] of the one that is new: pipelines with one id overwrite each other's "
+      "progress record, and stop each other with exactly-once delivery.");
+}
+
+// Makes both invalid: only an operator knows whose the id is. A pipeline that runs keeps its
+// present configuration.
+void RejectSharedIds(std::vector<PipelineSpec>& pipelines) {
+  std::vector<UsedId> ids;
+  for (PipelineSpec& each : pipelines) {
+    auto used = each.config.ok() ? UsedIdOf(*each.config) : UsedId();
+    if (!used.ok()) {
+      each.config = Annotate(used.status(), each.file);
+    }
+    ids.push_back(used.ok() ? *std::move(used) : UsedId());
+  }
+  std::vector<std::pair<size_t, absl::Status>> errors;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto other = std::find_if(ids.begin(), ids.end(), [&](const UsedId& each) {
+      return &each != &ids[i] && ids[i].Collides(each);
+    });
+    if (other != ids.end()) {
+      errors.emplace_back(
+          i, SharedId(pipelines[i], pipelines[size_t(other - ids.begin())], ids[i].id));
+    }
+  }
+  for (auto& [i, error] : errors) {
+    pipelines[i].config = std::move(error);
+  }
+}
 
 absl::StatusOr<LoadedConfig> LoadFile(const fs::path& file, const ConfigFlags& flags) {
   if (!IsPipelineName(file.stem().string())) {
@@ -159,6 +247,7 @@ absl::StatusOr<ProcessSpec> LoadConfigDirectory(const std::string& directory,
          .import_summary = loaded.ok() ? loaded->import_summary : "",
          .exposed_secrets = std::move(exposed)});
   }
+  RejectSharedIds(spec.pipelines);
   const auto same = std::adjacent_find(
       spec.pipelines.begin(), spec.pipelines.end(),
       [](const PipelineSpec& a, const PipelineSpec& b) { return a.name == b.name; });

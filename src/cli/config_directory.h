@@ -15,8 +15,9 @@ namespace walrelay {
 // The files DIR/*.toml and DIR/*.json, each a complete configuration; the pipeline has the name of
 // the file without its extension. Hidden files are not read, so that an editor's and Kubernetes'
 // temporary files do no harm. Variables and flags apply to every pipeline. Options of [http] and
-// [log] belong to the process: files that set one must agree. A pipeline is invalid if another one
-// reads the same slot of the same database.
+// [log] belong to the process: files that set one must agree. A pipeline is invalid if an
+// earlier one reads the same slot of the same database. Two pipelines are invalid if they use the
+// same id in the same Kafka cluster: clusters are the same if they share the name of a broker.
 // Errors: WR-1004 if the directory cannot be read or has no such file, WR-1003 for files that
 // disagree about the process. An invalid file makes only its own pipeline invalid.
 absl::StatusOr<ProcessSpec> LoadConfigDirectory(const std::string& directory,

@@ -437,6 +437,17 @@ std::string DescribeDsnAlone(const SourceConfig& source) {
   return own.ok() ? Describe(*own, /*with_port=*/true) : "?";
 }
 
+absl::StatusOr<DatabaseAddress> DatabaseAddressOf(const SourceConfig& source) {
+  WR_ASSIGN_OR_RETURN(const ConnectionParameters own, ParseDsn(source.dsn));
+  WR_ASSIGN_OR_RETURN(const Completed completed, Complete(own, "source.dsn"));
+  const ConnectionParameters& parameters = completed.parameters;
+  const std::string_view host = ValueOf(parameters, "host");
+  return DatabaseAddress{
+      .server = fmt::format("{}:{}", host.empty() ? ValueOf(parameters, "hostaddr") : host,
+                            ValueOf(parameters, "port")),
+      .database = std::string(ValueOf(parameters, "dbname"))};
+}
+
 absl::Status CheckSourceName(const SourceConfig& source) {
   const std::string name = SourceName(source);
   const bool plain = name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {

@@ -85,6 +85,17 @@ std::string DescribeDsn(const SourceConfig& source);
 // configuration, whatever its user and its variables are.
 std::string DescribeDsnAlone(const SourceConfig& source);
 
+// The database that a DSN leads to, as libpq completes it from a service file, variables and
+// defaults: of a DSN without a database's name, that of the user.
+struct DatabaseAddress {
+  std::string server;  // "host:port"; of several hosts and ports, all
+  std::string database;
+
+  friend auto operator<=>(const DatabaseAddress&, const DatabaseAddress&) = default;
+};
+// Errors: WR-1003 for an invalid DSN or an unknown service.
+absl::StatusOr<DatabaseAddress> DatabaseAddressOf(const SourceConfig& source);
+
 // Whether IdentityOf() has a source name that source.name could have, or brackets for an IPv6
 // address. Errors: WR-1003, which does not repeat the name.
 absl::Status CheckSourceName(const SourceConfig& source);

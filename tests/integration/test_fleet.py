@@ -172,6 +172,24 @@ class ReloadTest(FleetCase):
         self.expect_published(1)
         self.assertEqual(len(relay.logs("streaming")), 1)
 
+    def test_second_pipeline_with_the_id_is_not_started(self) -> None:
+        self.write("b", pipeline__id=self.name)
+        relay = self.start_fleet()
+        self.wait_for_pipeline(relay, "b", "streaming")
+        # Its file comes first by name.
+        self.write("a", pipeline__id=self.name, source__slot=self.new_slot("a"))
+        result = reload("--config-dir", self.directory)
+        self.assertEqual(result.returncode, 78)
+        self.assertIn(f"a.toml: pipeline.id \"{self.name}\" is also that of {self.directory}/b.toml", result.stdout)
+        self.assertIn("Set id in [pipeline] of the one that is new", result.stdout)
+        self.outbox.insert(1)
+        self.expect_published(1)
+        self.assertEqual(len(relay.logs("streaming")), 1)
+        self.write("a", pipeline__id=f"{self.name}.a", source__slot=f"{self.slot}_a",
+                   route__topic="second.${routedByValue}")
+        self.assertEqual(reload("--config-dir", self.directory).returncode, 0)
+        self.wait_for_pipeline(relay, "a", "streaming")
+
     def test_reload_under_load_loses_and_repeats_nothing(self) -> None:
         self.write("a")
         relay = self.start_fleet()

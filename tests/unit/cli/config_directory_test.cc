@@ -74,6 +74,85 @@ TEST_F(ConfigDirectoryTest, SecondReaderOfASlotIsInvalid) {
   EXPECT_THAT(spec->pipelines[1].config, HasError(ErrorCode::kConfigValue));
 }
 
+// A tenant's database has the same name on each server.
+class SharedIdTest : public ConfigDirectoryTest {
+ protected:
+  // Writes a pipeline, of which each line of `more` belongs to [pipeline].
+  void Pipeline(const std::string& name, const std::string& dsn, const std::string& more = "",
+                const std::string& brokers = "kafka:9092") const {
+    directory_.Write(name + ".toml", "[source]\ndsn = '" + dsn +
+                                         "'\nallow_insecure = true\n[kafka]\nallow_insecure = "
+                                         "true\nbootstrap_servers = '" +
+                                         brokers + "'\n[pipeline]\n" + more);
+  }
+  void ExpectRefused(const std::string& id) const {
+    const auto spec = Load();
+    ASSERT_THAT(spec, IsOk());
+    EXPECT_THAT(spec->pipelines[0].config, HasError(ErrorCode::kConfigValue, "a.toml: "));
+    EXPECT_THAT(spec->pipelines[0].config, HasError(ErrorCode::kConfigValue, "that of "));
+    EXPECT_THAT(spec->pipelines[0].config, HasError(ErrorCode::kConfigValue, "b.toml, in"));
+    EXPECT_THAT(spec->pipelines[1].config,
+                HasError(ErrorCode::kConfigValue, "pipeline.id \"" + id + "\""));
+    EXPECT_THAT(spec->pipelines[1].config, HasError(ErrorCode::kConfigValue, "a.toml, in"));
+    EXPECT_THAT(RemedyFor(spec->pipelines[1].config.status()), HasSubstr("Set id in [pipeline]"));
+  }
+  void ExpectAccepted() const {
+    const auto spec = Load();
+    ASSERT_THAT(spec, IsOk());
+    for (const PipelineSpec& each : spec->pipelines) {
+      EXPECT_THAT(each.config, IsOk());
+    }
+  }
+};
+
+TEST_F(SharedIdTest, DefaultsOfTwoServersAreRefused) {
+  Pipeline("a", "host=db1 dbname=app");
+  Pipeline("b", "postgresql://db2/app");
+  ExpectRefused("app.walrelay");
+  Pipeline("b", "host=db2 dbname=app", "id = 'second'\n");
+  ExpectAccepted();
+}
+
+TEST_F(SharedIdTest, DatabaseThatTheDsnDoesNotNameIsThatOfLibpq) {
+  testing::EnvironmentVariable database("PGDATABASE", std::nullopt);
+  Pipeline("a", "host=db1 user=app");
+  Pipeline("b", "host=db2 dbname=app user=other");
+  ExpectRefused("app.walrelay");
+  testing::EnvironmentVariable named("PGDATABASE", "elsewhere");
+  ExpectAccepted();
+  Pipeline("b", "host=db2 dbname=elsewhere");
+  ExpectRefused("elsewhere.walrelay");
+}
+
+TEST_F(SharedIdTest, IdThatIsSetMayBeTheDefaultOfAnother) {
+  Pipeline("a", "host=db1 dbname=app");
+  Pipeline("b", "host=db2 dbname=other", "id = 'app.walrelay'\nmode = 'exactly_once'\n");
+  ExpectRefused("app.walrelay");
+}
+
+TEST_F(SharedIdTest, ClustersThatShareABrokerAreTheSame) {
+  Pipeline("a", "host=db1 dbname=app", "", "PLAINTEXT://Kafka, k2:9093");
+  Pipeline("b", "host=db2 dbname=app", "", "k3,kafka:9092");
+  ExpectRefused("app.walrelay");
+  Pipeline("b", "host=db2 dbname=app", "", "k2:9094");
+  ExpectAccepted();
+}
+
+TEST_F(SharedIdTest, IdWithoutARecordIsNotUsed) {
+  Pipeline("a", "host=db1 dbname=app", "progress = 'off'\n");
+  Pipeline("b", "host=db2 dbname=app");
+  ExpectAccepted();
+}
+
+TEST_F(SharedIdTest, SecondReaderOfASlotMayHaveAnotherUser) {
+  Pipeline("a", "host=db1 dbname=app user=one");
+  Pipeline("b", "host=db1 dbname=app user=two");
+  const auto spec = Load();
+  ASSERT_THAT(spec, IsOk());
+  EXPECT_THAT(spec->pipelines[0].config, IsOk());
+  EXPECT_THAT(spec->pipelines[1].config, HasError(ErrorCode::kConfigValue, "is read by"));
+}
+
 TEST_F(ConfigDirectoryTest, OptionsOfTheProcessMayBeInAnyFile) {
   Write("a.toml", "a", "[log]\nlevel = 'debug'\n");
   Write("b.toml", "b", "[http]\nlisten = '127.0.0.1:9999'\n");

@@ -414,6 +414,20 @@ TEST_F(DescribeDsnTest, DescriptionOfTheDsnAloneIsTheSameForEveryUser) {
   EXPECT_EQ(DescribeDsnAlone(source_), "db:5433/shop as relay");
 }
 
+TEST_F(DescribeDsnTest, AddressIsCompletedByLibpq) {
+  const auto address = [&](const std::string& dsn) {
+    source_.dsn = dsn;
+    const auto found = DatabaseAddressOf(source_);
+    return found.ok() ? found->server + "/" + found->database : MessageOf(found.status());
+  };
+  EXPECT_EQ(address("postgresql://relay@db/shop"), "db:5432/shop");
+  EXPECT_EQ(address("host=a,b port=1,2 user=relay"), "a,b:1,2/relay");
+  SetVariable("PGHOST", "elsewhere");
+  SetVariable("PGDATABASE", "mart");
+  EXPECT_EQ(address("user=relay"), "elsewhere:5432/mart");
+  EXPECT_THAT(address("host=db service=none"), ::testing::HasSubstr("source.dsn: "));
+}
+
 class IdentityTest : public PostgresEnvironment {
  protected:
   std::string SourceOf(const std::string& dsn) {
