@@ -126,7 +126,7 @@ def main() -> None:
         database.execute("CREATE PUBLICATION walrelay FOR TABLE outbox WITH (publish = 'insert')")
         relay = RelayProcess(Path(folder) / "relay", {
             "source.dsn": database.dsn, "source.create_slot": True, "kafka.bootstrap_servers": kafka.bootstrap,
-            "http.listen": "127.0.0.1:0", "pipeline.id": "markers", "pipeline.delivery": "exactly_once",
+            "http.listen": "127.0.0.1:0", "pipeline.id": "markers", "pipeline.mode": "exactly_once",
             "pipeline.progress": "required", "log.level": "debug"})
         kafka.create_topic(_TOPIC, config={"cleanup.policy": "compact", "segment.bytes": 2**31 - 1,
                                            "segment.ms": 2**31 - 1})
