@@ -58,11 +58,15 @@ struct Progress {
   uint64_t generation = 0;
   // All events of transactions that committed before it are in the topics.
   Lsn frontier;
-  // Where `last` is not valid, events before this position are published. The frontier, in a record
-  // that an operator wrote. 0/0 where nothing is known of earlier events: without a record before,
-  // or after an accepted gap. Then what the slot's position shows again is published again.
-  Lsn known_before;
-  PublishedTransaction last;         // the last one with events before the frontier
+  // Events of transactions that committed before it are published; behind it, up to the frontier,
+  // there were none. The frontier, in a record that an operator wrote. 0/0 where nothing is known
+  // of earlier events: without a record before, or after an accepted gap. Then what the slot's
+  // position shows again is published again.
+  Lsn settled_before;
+  PublishedTransaction last;  // the last one with events before the frontier
+  // No transaction whose events are published committed later, by the clock of the server that it
+  // committed on. The largest time: unknown, in a record of an earlier version or of an operator.
+  WallTime latest_commit = WallTime::max();
   PartialTransaction partial;        // of which some rows are published, behind the frontier
   std::vector<XidHorizon> horizons;  // that the frontier has passed, the oldest first
   // The horizons say nothing about rows whose xmin is less: they may be older than the slot, or

@@ -17,6 +17,8 @@ struct PublishedTransaction {
   WallTime commit_time;
 
   bool valid() const { return commit_lsn.valid(); }
+  // Behind this transaction, and not behind the next one; 0/0: none.
+  Lsn behind() const { return valid() ? Lsn(commit_lsn.value() + 1) : Lsn(); }
   friend bool operator==(const PublishedTransaction&, const PublishedTransaction&) = default;
 };
 

@@ -52,6 +52,7 @@ struct ServerInfo {
   uint32_t database_oid = 0;
   int version = 0;  // server_version_num: 150018
   bool in_recovery = false;
+  WallTime now;                  // clock_timestamp()
   WallTime started;              // pg_postmaster_start_time()
   int backend_pid = 0;           // of this connection's server process
   WallTime backend_started;      // of that process: another one may have the same pid later

@@ -76,7 +76,7 @@ absl::StatusOr<Progress> PlanProgressSet(const ProgressPlanInput& input, Lsn fro
     WR_RETURN_IF_ERROR(CheckFrontier(input.info, frontier));
   }
   Progress record = ProgressFrom(input.config, input.info);
-  record.frontier = record.known_before = frontier;
+  record.frontier = record.settled_before = frontier;
   record.generation = input.record ? GenerationAfter(*input.record, record) : 0;
   return record;
 }

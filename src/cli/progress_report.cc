@@ -37,8 +37,8 @@ std::string LastText(const Progress& record) {
   if (record.last.valid()) {
     return TransactionText(record.last);
   }
-  return record.known_before.valid()
-             ? fmt::format("not known; events before {} are", record.known_before.ToString())
+  return record.settled_before.valid()
+             ? fmt::format("not known; events before {} are", record.settled_before.ToString())
              : "not known; nothing is known of earlier events";
 }
 
@@ -99,7 +99,7 @@ std::string RecordJson(const Progress& record) {
   out.Add("cluster_id", record.cluster_id);
   out.Add("generation", record.generation);
   out.Add("frontier", record.frontier.ToString());
-  out.Add("known_before", record.known_before.ToString());
+  out.Add("settled_before", record.settled_before.ToString());
   out.Raw("last_transaction", TransactionJson(record.last));
   out.Raw("partial_transaction", PartialJson(record.partial));
   out.Raw("published_from", record.published_from.valid() ? XidStartJson(record.published_from)

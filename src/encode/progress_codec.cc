@@ -87,6 +87,7 @@ absl::Status CheckMembers(const ProgressMessage& message) {
   WR_RETURN_IF_ERROR(CheckTexts(message));
   WR_RETURN_IF_ERROR(CheckTime("commit_time_us", message.commit_time_us()));
   WR_RETURN_IF_ERROR(CheckTime("partial_commit_time_us", message.partial_commit_time_us()));
+  WR_RETURN_IF_ERROR(CheckTime("latest_commit_us", message.latest_commit_us()));
   WR_RETURN_IF_ERROR(CheckTime("written_us", message.written_us()));
   WR_RETURN_IF_ERROR(CheckTime("published_from_us", message.published_from_us()));
   WR_RETURN_IF_ERROR(CheckHorizons(message));
@@ -95,6 +96,14 @@ absl::Status CheckMembers(const ProgressMessage& message) {
         fmt::format("{} ancestors; expected at most {}", message.ancestors_size(), kMaxAncestors));
   }
   return absl::OkStatus();
+}
+
+// As the field says. Versions that did not write it always counted a last transaction, and then
+// nothing else.
+Lsn SettledBefore(const ProgressMessage& message) {
+  const Lsn behind_last(message.commit_lsn() == 0 ? 0 : message.commit_lsn() + 1);
+  const bool written = message.has_settled_before() || behind_last.valid();
+  return written ? std::max(Lsn(message.settled_before()), behind_last) : Lsn(message.frontier());
 }
 
 }  // namespace
@@ -124,7 +133,10 @@ std::string EncodeProgress(const Progress& progress) {
   message.set_transaction_id(progress.last.xid);
   message.set_commit_time_us(ToMicros(progress.last.commit_time));
   message.set_frontier(progress.frontier.value());
-  message.set_known_before(progress.known_before.value());
+  message.set_settled_before(progress.settled_before.value());
+  if (progress.latest_commit != WallTime::max()) {
+    message.set_latest_commit_us(ToMicros(progress.latest_commit));
+  }
   for (const XidHorizon& each : progress.horizons) {
     auto* horizon = message.add_horizons();
     horizon->set_xid(each.xid);
@@ -175,7 +187,7 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
       .cluster_id = message.cluster_id(),
       .generation = message.generation(),
       .frontier = Lsn(message.frontier()),
-      .known_before = Lsn(message.has_known_before() ? message.known_before() : message.frontier()),
+      .settled_before = SettledBefore(message),
       .last = {.commit_lsn = Lsn(message.commit_lsn()),
                .xid = message.transaction_id(),
                .commit_time = FromMicros(message.commit_time_us())},
@@ -191,6 +203,9 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
       .sequence = message.sequence(),
       .written = FromMicros(message.written_us()),
       .version = message.version()};
+  if (message.has_latest_commit_us()) {
+    progress.latest_commit = FromMicros(message.latest_commit_us());
+  }
   for (const auto& ancestor : message.ancestors()) {
     progress.ancestors.push_back({.timeline = ancestor.timeline(), .end = Lsn(ancestor.end())});
   }

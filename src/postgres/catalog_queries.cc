@@ -98,6 +98,7 @@ absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeo
                        " (SELECT d.oid FROM pg_catalog.pg_database d"
                        "  WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())"
                        " AS database_oid,"
+                       " extract(epoch FROM pg_catalog.clock_timestamp()) AS now,"
                        " extract(epoch FROM pg_catalog.pg_postmaster_start_time()) AS started,"
                        " (SELECT extract(epoch FROM a.backend_start)"
                        "  FROM pg_catalog.pg_stat_activity a"
@@ -112,6 +113,7 @@ absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeo
   info.in_recovery = settings.Bool(0, "in_recovery");
   info.database_oid = static_cast<uint32_t>(settings.Int(0, "database_oid"));
   info.wal_sender_timeout = std::chrono::milliseconds(settings.Int(0, "wal_sender_timeout"));
+  info.now = WallTime(settings.Seconds(0, "now").value_or(Micros(0)));
   info.started = WallTime(settings.Seconds(0, "started").value_or(Micros(0)));
   info.backend_started = WallTime(settings.Seconds(0, "backend_started").value_or(Micros(0)));
   return info;

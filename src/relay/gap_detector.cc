@@ -46,7 +46,8 @@ void GapDetector::Restore(const SourceMemory& memory) {
   replaced_ = memory.replaced;
   cluster_id_ = memory.cluster_id;
   if (last_stream_ && !last_stream_->awaits_slot && !last_stream_->recorded) {
-    tracker_.Restart(last_stream_->frontier, last_stream_->last_published);
+    tracker_.Restart(last_stream_->frontier, last_stream_->last_published,
+                     last_stream_->latest_commit);
     SaveResumeState();
   }
 }
@@ -245,7 +246,7 @@ void GapDetector::BeginGeneration() {
   replaced_ = read_;
   recalled_ = true;
   if (!last_stream_->awaits_slot) {
-    tracker_.Restart(last_stream_->frontier);
+    tracker_.Restart(last_stream_->frontier, {}, last_stream_->latest_commit);
   }
 }
 
@@ -268,7 +269,8 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
                              .resume = decision.published_before,
                              .last_published = decision.last_published,
                              .partial = decision.partial,
-                             .known_before = decision.known_before,
+                             .settled_before = decision.recorded_settled,
+                             .latest_commit = decision.latest_commit,
                              .recorded = decision.published_before.valid()};
   recalled_ = true;
   record_streams_ = true;
@@ -283,6 +285,7 @@ void GapDetector::SaveResumeState(const UnfinishedTransaction& unfinished) {
     last_stream_->resume = tracker_.resume();
     last_stream_->last_published = tracker_.last_published();
     last_stream_->last_handled = tracker_.last_handled();
+    last_stream_->latest_commit = tracker_.latest_commit();
     last_stream_->partial = {};
     last_stream_->unfinished = unfinished;
     last_stream_->recorded = false;

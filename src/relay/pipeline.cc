@@ -257,7 +257,8 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
   if (of_origin_) {
     return PassRowOfOrigin();
   }
-  if (PassSettledRow()) {
+  WR_ASSIGN_OR_RETURN(const bool settled, PassSettledRow());
+  if (settled) {
     return Outcome::kHandled;
   }
   // The reason was found in an earlier turn, and the row waits for the log or for its dead letter
@@ -302,7 +303,8 @@ absl::StatusOr<Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& mess
   if (of_origin_) {
     return PassRowOfOrigin();
   }
-  if (PassSettledRow()) {
+  WR_ASSIGN_OR_RETURN(const bool settled, PassSettledRow());
+  if (settled) {
     return Outcome::kHandled;
   }
   const absl::Status readable = message_row_.Read(message.prefix, message.content);
@@ -342,10 +344,11 @@ absl::StatusOr<Outcome> Pipeline::PassRowOfOrigin() {
 }
 
 // Sending the row again would be correct, too, but repeats the event.
-bool Pipeline::PassSettledRow() {
+absl::StatusOr<bool> Pipeline::PassSettledRow() {
   if (!sender_.IsSettled(CurrentPosition())) {
     return false;
   }
+  WR_RETURN_IF_ERROR(history_.OnSettled(tracker_.open_transaction()));
   tracker_.OnSettled();
   CountRow();
   return true;

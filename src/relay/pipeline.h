@@ -155,8 +155,8 @@ class Pipeline {
   void LogRow(std::string_view event, const absl::Status& reason, const pgoutput::Insert& insert,
               uint64_t ordinal);
   // Whether the row that is being handled was settled in an earlier session or attempt; counts it
-  // then.
-  bool PassSettledRow();
+  // then. WR-2204 if it cannot have been.
+  absl::StatusOr<bool> PassSettledRow();
   // Notes a handled row in the transaction's order and in the metrics. REQUIRES: a transaction is
   // open. Call it once for each row: the next row of the same WAL record has the next index then.
   void CountRow();

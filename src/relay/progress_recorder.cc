@@ -95,7 +95,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   const Progress earlier = std::exchange(identity_, ProgressFrom(parts_.config, info));
   identity_.run_id = earlier.run_id;
   identity_.generation = generation;
-  identity_.known_before = decision.known_before;
+  identity_.settled_before = decision.recorded_settled;
   confirmed_ = info.slot->confirmed_flush_lsn;
   if (decision.published_before > decision.position && recorded_ &&
       recorded_->run_id != identity_.run_id) {
@@ -249,6 +249,8 @@ Progress ProgressRecorder::NextRecord(const Published& published) const {
   record.frontier = std::max(published.frontier, first_frontier_);
   record.cluster_id = cluster_id_;
   record.last = published.last;
+  record.settled_before = std::max(identity_.settled_before, published.last.behind());
+  record.latest_commit = parts_.tracker.latest_commit();
   record.partial = published.partial;
   record.horizons = HorizonsBefore(published.frontier);
   record.published_from = published_from_;

@@ -231,7 +231,7 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
   if (decision.keep_in_flight) {
     parts_.tracker.Resume(decision.position);
   } else {
-    parts_.tracker.Restart(decision.position, decision.last_published);
+    parts_.tracker.Restart(decision.position, decision.last_published, decision.latest_commit);
   }
   wal_end_at_start_ = info.server.wal_end;
   stream_timeout_ = info.server.wal_sender_timeout;

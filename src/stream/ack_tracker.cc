@@ -8,10 +8,11 @@ namespace walrelay {
 
 // The frontier may move backwards here: on another timeline the old value means nothing, and a gap
 // that an operator accepted ends where the slot is.
-void AckTracker::Restart(Lsn position, const PublishedTransaction& last) {
+void AckTracker::Restart(Lsn position, const PublishedTransaction& last, WallTime latest_commit) {
   Reset();
   frontier_ = position;
   last_published_ = last_handled_ = last;
+  latest_commit_ = latest_commit;
   resume_ = position;
   received_ = position;
   WR_CHECK(entries_.empty() && records_in_flight_ == 0 && bytes_in_flight_ == 0,
@@ -42,6 +43,7 @@ void AckTracker::Begin(Lsn commit_lsn, uint32_t xid, WallTime commit_time) {
                       .committed = false,
                       .settled = false,
                       .transaction = {commit_lsn, xid, commit_time}});
+  latest_commit_ = std::max(latest_commit_, commit_time);
   open_ = true;
   open_produced_ = false;
   open_settled_ = false;

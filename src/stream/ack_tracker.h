@@ -44,8 +44,9 @@ class AckTracker {
 
   // Streaming begins at `position`, and all earlier state is discarded: the first connection, or
   // another timeline, where old positions are not comparable. Only here may the frontier move
-  // backwards. `last`: the last transaction with events that is known to be published.
-  void Restart(Lsn position, const PublishedTransaction& last = {});
+  // backwards. `last`: the last transaction with events that is known to be published; all of them
+  // committed at `latest_commit` or before.
+  void Restart(Lsn position, const PublishedTransaction& last = {}, WallTime latest_commit = {});
 
   // Streaming resumes at `position` on a new connection: what follows counts once it is read again,
   // and records in flight still count. REQUIRES: no transaction is open, and everything before
@@ -105,6 +106,8 @@ class AckTracker {
   const PublishedTransaction& last_published() const { return last_published_; }
   // The same before resume(): acknowledged or not.
   const PublishedTransaction& last_handled() const { return last_handled_; }
+  // The greatest commit time since Restart(), of transactions in flight, too.
+  WallTime latest_commit() const { return latest_commit_; }
   // Whether an event of the open transaction was published, now or before.
   bool open_has_events() const { return open_ && (open_produced_ || open_settled_); }
   // The furthest position handled, acknowledged or not ("write" in a status update).
@@ -154,6 +157,7 @@ class AckTracker {
   Lsn frontier_;
   PublishedTransaction last_published_;
   PublishedTransaction last_handled_;
+  WallTime latest_commit_;
   Lsn received_;
   Lsn resume_;
   size_t records_in_flight_ = 0;

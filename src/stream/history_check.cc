@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -37,6 +38,19 @@ absl::Status HistoryCheck::OnSentBefore(Lsn position) const {
   return Error(ErrorCode::kHistoryRewritten,
                fmt::format("expected the COMMIT of transaction {} at {}, got none before {}",
                            expected_.xid, expected_.commit_lsn.ToString(), position.ToString()));
+}
+
+// Clocks of servers differ, but a transaction keeps its time wherever its WAL goes.
+absl::Status HistoryCheck::OnSettled(const PublishedTransaction& transaction) const {
+  if (transaction.commit_time <= latest_commit_) {
+    return absl::OkStatus();
+  }
+  return Error(
+      ErrorCode::kHistoryRewritten,
+      fmt::format("the position of transaction {}, {}, is before events that are published, "
+                  "but it committed after them, at {}; the last of them at {}",
+                  transaction.xid, transaction.commit_lsn.ToString(),
+                  Rfc3339(transaction.commit_time), Rfc3339(latest_commit_)));
 }
 
 }  // namespace walrelay

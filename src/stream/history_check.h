@@ -2,8 +2,9 @@
 //
 // A server that was restored from an older state, and has grown since, has the same system
 // identifier and timeline, and positions look continuous. But its WAL has no COMMIT, or that of
-// another transaction, where the last published one was. The check is complete when that
-// transaction passes by; until then nothing new is known to be of the same history.
+// another transaction, where the last published one was; and its transactions committed later than
+// every published one. The check is complete when the last published transaction passes by; until
+// then nothing new is known to be of the same history.
 //
 // Not thread-safe; no I/O.
 #pragma once
@@ -17,14 +18,16 @@ namespace walrelay {
 
 class HistoryCheck {
  public:
-  // Nothing is expected: the check is complete.
+  // Nothing is expected, and nothing is known of times: the check is complete.
   HistoryCheck() = default;
   // Each may be invalid: not expected. REQUIRES: the stream starts at or before each transaction's
   // COMMIT, and the transaction has rows in the publication, so that the server sends it. `next` is
-  // behind `expected`.
-  explicit HistoryCheck(const PublishedTransaction& expected, const PublishedTransaction& next = {})
+  // behind `expected`. No transaction that counts as published committed after `latest_commit`.
+  explicit HistoryCheck(const PublishedTransaction& expected, const PublishedTransaction& next = {},
+                        WallTime latest_commit = WallTime::max())
       : expected_(expected.valid() ? expected : next),
-        next_(expected.valid() ? next : PublishedTransaction()) {}
+        next_(expected.valid() ? next : PublishedTransaction()),
+        latest_commit_(latest_commit) {}
 
   // The next transaction of the stream. WR-2204 if it cannot follow, or be, the expected one.
   absl::Status OnBegin(const pgoutput::Begin& begin);
@@ -33,11 +36,16 @@ class HistoryCheck {
   // them.
   absl::Status OnSentBefore(Lsn position) const;
 
+  // A row of this transaction counts as published, by its position. WR-2204 if it committed after
+  // all that was published.
+  absl::Status OnSettled(const PublishedTransaction& transaction) const;
+
   bool complete() const { return !expected_.valid(); }
 
  private:
   PublishedTransaction expected_;
   PublishedTransaction next_;  // expected after it
+  WallTime latest_commit_ = WallTime::max();
 };
 
 }  // namespace walrelay

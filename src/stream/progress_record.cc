@@ -103,7 +103,8 @@ ResumeState ResumeStateOf(const Progress& record) {
           .resume = record.frontier,
           .last_published = record.last,
           .partial = record.partial,
-          .known_before = record.known_before,
+          .settled_before = record.settled_before,
+          .latest_commit = record.latest_commit,
           .recorded = true};
 }
 
@@ -117,7 +118,7 @@ Progress ProgressFrom(const Config& config, const SourceInfo& info) {
           .database_oid = info.server.database_oid,
           .slot = config.source.slot,
           .frontier = info.slot->confirmed_flush_lsn,
-          .known_before = info.slot->confirmed_flush_lsn,
+          .settled_before = info.slot->confirmed_flush_lsn,
           .version = std::string(Version())};
 }
 

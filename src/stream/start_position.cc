@@ -143,22 +143,40 @@ absl::StatusOr<Lsn> CommonLog(const ResumeState& memory, const ServerInfo& serve
   return *common;
 }
 
-// Where a record names a transaction, the stream shows whether the server has it. Without one, the
+// Events of transactions that committed before this position are published, or were handled.
+Lsn SettledBefore(const ResumeState& memory, const PublishedTransaction& last, Lsn fork) {
+  return std::min(std::max(memory.settled_before, last.behind()), fork);
+}
+
+// Where a record names a transaction, the stream shows whether the server has it. Behind it, the
 // record alone would decide what is skipped: only what the slot, or the beginning of the server's
 // timeline, shows as well is believed. `fork`: nothing behind it is believed in any case.
 absl::Status CheckEvidence(const ResumeState& memory, Lsn confirmed, Lsn fork,
                            const ServerInfo& server) {
-  if (!memory.recorded || memory.last_published.valid() || memory.partial.valid()) {
+  const bool named =
+      memory.last_published.valid() && memory.settled_before <= memory.last_published.behind();
+  if (!memory.recorded || named || memory.partial.valid()) {
     return absl::OkStatus();
   }
   const Lsn begun = server.ancestors.empty() ? Lsn() : server.ancestors.back().end;
-  if (std::min(memory.known_before, fork) <= std::max(confirmed, begun)) {
+  if (SettledBefore(memory, {}, fork) <= std::max(confirmed, begun)) {
     return absl::OkStatus();
   }
   return Error(ErrorCode::kProgressUnproven,
-               fmt::format("it says that everything before {} is published, and names no "
+               fmt::format("it says that everything before {} is published, and names no last "
                            "transaction; the slot is confirmed up to {}",
-                           memory.known_before.ToString(), confirmed.ToString()));
+                           memory.settled_before.ToString(), confirmed.ToString()));
+}
+
+// What is unknown stays so while some of it may be sent again: the clock may have been set back, or
+// be that of another server.
+WallTime LatestCommit(const ResumeState& memory, const StartDecision& decision,
+                      const ServerInfo& server) {
+  const bool sent_again = decision.settled_before.commit_lsn > decision.position;
+  const bool unknown = memory.latest_commit == WallTime::max();
+  const WallTime latest = unknown && !sent_again ? server.now : memory.latest_commit;
+  return std::max(
+      {latest, memory.partial.transaction.commit_time, memory.unfinished.transaction.commit_time});
 }
 
 // The stream starts at the slot's position, although more was handled: only what the server sends
@@ -170,11 +188,9 @@ StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork)
   const bool kept = last.valid() && last.commit_lsn < fork;
   StartDecision decision{.position = confirmed,
                          .keep_in_flight = !published_only,
-                         .last_published = kept ? last : PublishedTransaction()};
-  // A transaction behind the fork shows that everything before the fork is published.
-  decision.known_before = last.valid() && !kept ? fork : std::min(memory.known_before, fork);
-  decision.settled_before = {kept ? Lsn(last.commit_lsn.value() + 1) : decision.known_before, Lsn(),
-                             0};
+                         .settled_before = {SettledBefore(memory, last, fork), Lsn(), 0},
+                         .last_published = kept ? last : PublishedTransaction(),
+                         .recorded_settled = SettledBefore(memory, memory.last_published, fork)};
   if (published_only) {
     decision.published_before = std::min(memory.frontier, fork);
   }
@@ -213,7 +229,8 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
   WR_CHECK(info.slot.has_value(), "a checked slot exists");
   const Lsn confirmed = info.slot->confirmed_flush_lsn;
   if (!memory || memory->awaits_slot) {
-    return StartDecision{.position = confirmed, .keep_in_flight = false};
+    return StartDecision{
+        .position = confirmed, .keep_in_flight = false, .latest_commit = info.server.now};
   }
   WR_CHECK(memory->frontier <= memory->resume, "what is confirmed was handled");
   // Only walrelay confirms this slot, so a position beyond the frontier was confirmed by another
@@ -224,12 +241,17 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
                    fmt::format("confirmed up to {} when walrelay last used it, now {}",
                                memory->frontier.ToString(), confirmed.ToString()));
     }
-    return StartDecision{.position = confirmed, .keep_in_flight = false, .taken_over = true};
+    return StartDecision{.position = confirmed,
+                         .keep_in_flight = false,
+                         .taken_over = true,
+                         .latest_commit = info.server.now};
   }
   WR_CHECK(info.server.system_id == memory->system_id && info.server.timeline >= memory->timeline,
            "positions are compared on one system, on this timeline or a later one");
   WR_ASSIGN_OR_RETURN(const Lsn fork, CommonLog(*memory, info.server));
   WR_RETURN_IF_ERROR(CheckEvidence(*memory, confirmed, fork, info.server));
+  StartDecision decision = CompareHistory(*memory, confirmed, fork);
+  decision.latest_commit = LatestCommit(*memory, decision, info.server);
   if (fork != kEndless) {
     if (confirmed > fork && !memory->slot_was_taken) {
       return Error(ErrorCode::kSlotMoved,
@@ -239,13 +261,11 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
     }
     // Positions after the fork are not comparable. The slot holds the valid position on this
     // timeline.
-    StartDecision decision = CompareHistory(*memory, confirmed, fork);
     decision.timeline_switched = true;
     decision.fork = fork;
     decision.taken_over = confirmed > fork;
-    return decision;
   }
-  return CompareHistory(*memory, confirmed, kEndless);
+  return decision;
 }
 
 // The server first: while it is another one, no reading of the publication or the slot can be
@@ -281,7 +301,8 @@ Lsn CommonWalEnd(const ResumeState& memory, const ServerInfo& server) {
 ResumeState AcceptedResumeState(const SourceInfo& info) {
   ResumeState memory{.system_id = info.server.system_id,
                      .timeline = info.server.timeline,
-                     .ancestors = info.server.ancestors};
+                     .ancestors = info.server.ancestors,
+                     .latest_commit = info.server.now};
   const bool usable =
       info.slot && !info.slot->lost() && info.slot->confirmed_flush_lsn <= info.server.wal_end;
   memory.awaits_slot = !usable;

@@ -42,8 +42,9 @@ struct ResumeState {
   PublishedTransaction last_handled;
   // Of which some rows are published, behind the frontier; only with `recorded`.
   PartialTransaction partial;
-  // Progress::known_before: it says what is published until there is a last transaction.
-  Lsn known_before;
+  Lsn settled_before;  // Progress::settled_before; what was handled since is behind it
+  // No transaction that was handled committed later; the largest time: unknown.
+  WallTime latest_commit = WallTime::max();
   // Of which some rows were handled, behind `resume`; not with `recorded`.
   UnfinishedTransaction unfinished;
   // Read from a progress record, and not yet confirmed by a stream that passed the frontier.
@@ -66,13 +67,15 @@ struct StartDecision {
   // events were published in between: there are some only if the server was restored to a state in
   // between. Greater where the first rows of a transaction behind it were published.
   Position settled_before;
-  Lsn known_before;  // Progress::known_before, of the stream
   // The stream must contain these transactions, in this order, if they are valid. Some rows of the
   // second one were published or handled before.
   PublishedTransaction expected;
   PublishedTransaction expected_next;
   PublishedTransaction last_published;  // up to where the stream starts, or `published_before`
   PartialTransaction partial;           // behind `published_before`
+  // No transaction that counts as published committed later. The largest time: unknown.
+  WallTime latest_commit = WallTime::max();
+  Lsn recorded_settled;  // Progress::settled_before, of the stream
 };
 
 // Whether this is the same server as before, and whether it has all the WAL that it had sent. Call

@@ -329,7 +329,7 @@ class OtherWritersTest(ProgressCase):
     def test_record_without_evidence_is_a_gap_and_skips_nothing(self) -> None:
         relay = self.publish_rows(1)
         forged = self.record()
-        forged.ClearField("known_before")
+        forged.ClearField("settled_before")
         for field in ("commit_lsn", "transaction_id", "commit_time_us"):
             forged.ClearField(field)
         self.outbox.insert(2)

@@ -814,7 +814,7 @@ bool Simulation::RestoreUnseen(const Fault& fault) {
   const auto& log = postgres_.log().transactions();
   const size_t lag = 1 + fault.amount % 6;
   const auto& ancestors = postgres_.ancestors();
-  const bool comparable = record && (record->last.valid() || !record->known_before.valid());
+  const bool comparable = record && (record->last.valid() || !record->settled_before.valid());
   if (!comparable || record->timeline != postgres_.timeline() || log.size() <= lag) {
     return false;
   }
@@ -852,6 +852,12 @@ bool Simulation::RestoreUnseen(const Fault& fault) {
   }
   if (fault.amount % 5 == 0) {
     postgres_.Fill(10'000);
+  }
+  // Without the last published transaction, only times show it: the clock was not set back.
+  if (fault.kind == FaultKind::kRestoreUnseen && fault.amount % 7 == 6 && fault.amount % 4 != 3) {
+    const Lsn fork = std::max(postgres_.sendable_end(), postgres_.standby_end());
+    context_.Note("[pg] timeline {} forks at {}", postgres_.timeline() + 1, fork.ToString());
+    postgres_.FailOver(fork, std::min(fork, postgres_.slot()->on_disk), /*with_slot=*/true);
   }
   return true;
 }

@@ -205,7 +205,7 @@ std::vector<int> Oracle::MissingBefore(const Progress& record) {
   Lsn frontier = record.frontier;
   if (truncated_) {
     const Lsn last = record.last.commit_lsn;
-    frontier = std::min(frontier, last.valid() ? Lsn(last.value() + 1) : record.known_before);
+    frontier = std::min(frontier, last.valid() ? Lsn(last.value() + 1) : record.settled_before);
   }
   const auto missing = [this](int id) {
     const Event& event = events_[Index(id)];

@@ -452,6 +452,7 @@ SourceInfo SimPostgres::Facts() const {
                  .database = "shop",
                  .version = options_.version,
                  .in_recovery = in_recovery_,
+                 .now = context_.clock.WallNow() + clock_ahead_,
                  .wal_sender_timeout = options_.wal_sender_timeout};
   info.slot = Slot();
   info.publication = {.exists = publication_exists_, .publishes_insert = publishes_insert_};

@@ -431,7 +431,7 @@ Lsn SimSource::EndOf(const Progress& record) const {
 }
 
 Lsn SimSource::KnownBefore(const Progress& record) const {
-  return record.last.valid() ? EndOf(record) : std::min(record.known_before, CommonWith(record));
+  return record.last.valid() ? EndOf(record) : std::min(record.settled_before, CommonWith(record));
 }
 
 Lsn SimSource::CommonWith(const Progress& record) const {
@@ -535,7 +535,7 @@ void SimSource::OnProgressProduced(const Progress& record) {
     context_.oracle.Fail("I19 progress", "a record does not replace the one that was read");
   }
   if (memory_ && record.generation == memory_->generation && !record.last.valid() &&
-      record.known_before < KnownBefore(*memory_)) {
+      record.settled_before < KnownBefore(*memory_)) {
     context_.oracle.Fail("I19 progress", "a record forgets what is published");
   }
   if (accepted_generation_ && record.generation <= *accepted_generation_ && !host_.has_rivals() &&

@@ -22,7 +22,7 @@ Progress Sample() {
           .slot = "walrelay",
           .generation = 3,
           .frontier = Lsn(0x16B3748),
-          .known_before = Lsn(0x16B3600),
+          .settled_before = Lsn(0x16B3600),
           .last = {.commit_lsn = Lsn(0x16B3700), .xid = 742, .commit_time = At(1)},
           .horizons = {{.xid = 4'294'968'038, .insert_lsn = Lsn(0x16B3600), .taken = At(2)}},
           .published_from = {.xid = 4'294'967'400, .taken = At(1)},
@@ -55,7 +55,7 @@ TEST(ProgressReportTest, JsonIsOneLine) {
       R"({"topic":"t","record":{"pipeline":"shop.walrelay","system_id":"7301","timeline":2,)"
       R"("ancestors":[{"timeline":1,"end":"0/500"}],"database":"shop",)"
       R"("database_oid":0,"slot":"walrelay","cluster_id":"",)"
-      R"("generation":3,"frontier":"0/16B3748","known_before":"0/16B3600",)"
+      R"("generation":3,"frontier":"0/16B3748","settled_before":"0/16B3600",)"
       R"("last_transaction":{"commit_lsn":"0/16B3700",)"
       R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"partial_transaction":null,)"
       R"("published_from":{"xid":4294967400,"taken":"1970-01-01T00:00:00.000001Z"},"horizons":)"
@@ -81,7 +81,7 @@ TEST(ProgressReportTest, RecordWithoutATransactionSaysSo) {
       ProgressJson(record, "t"),
       HasSubstr(
           R"("last_transaction":null,"partial_transaction":null,"published_from":null,"horizons":[])"));
-  record.known_before = {};
+  record.settled_before = {};
   EXPECT_THAT(ProgressText(record, "t"),
               HasSubstr("last published   not known; nothing is known of earlier events\n"));
 }

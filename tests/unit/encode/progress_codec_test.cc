@@ -33,8 +33,9 @@ Progress Sample() {
       .cluster_id = "4L6g3nShT-eMCtK--X86sw",
       .generation = 2,
       .frontier = Lsn(0x16'B374'D8F0),
-      .known_before = Lsn(0x16'0100'0000),
+      .settled_before = Lsn(0x16'B374'D850),
       .last = {.commit_lsn = Lsn(0x16'B374'D848), .xid = 4'000'000'000, .commit_time = kCommitTime},
+      .latest_commit = kCommitTime + std::chrono::minutes(1),
       .partial = {.transaction = {.commit_lsn = Lsn(0x16'B374'D900),
                                   .xid = 4'000'000'001,
                                   .commit_time = kCommitTime},
@@ -79,12 +80,13 @@ TEST(ProgressCodecTest, EachMemberIsPreserved) {
   EXPECT_EQ(decoded->slot, expected.slot);
   EXPECT_EQ(decoded->generation, expected.generation);
   EXPECT_EQ(decoded->frontier, expected.frontier);
-  EXPECT_EQ(decoded->known_before, expected.known_before);
+  EXPECT_EQ(decoded->settled_before, expected.settled_before);
   EXPECT_EQ(decoded->database_oid, expected.database_oid);
   EXPECT_EQ(decoded->cluster_id, expected.cluster_id);
   EXPECT_EQ(decoded->last, expected.last);
   EXPECT_THAT(decoded->horizons, ElementsAre(expected.horizons[0], expected.horizons[1]));
   EXPECT_EQ(decoded->published_from, expected.published_from);
+  EXPECT_EQ(decoded->latest_commit, expected.latest_commit);
   EXPECT_EQ(decoded->partial, expected.partial);
   EXPECT_EQ(decoded->run_id, expected.run_id);
   EXPECT_EQ(decoded->sequence, expected.sequence);
@@ -93,9 +95,24 @@ TEST(ProgressCodecTest, EachMemberIsPreserved) {
 }
 
 TEST(ProgressCodecTest, ARecordOfAnEarlierVersionKnowsEverythingBeforeItsFrontier) {
-  const auto decoded = DecodeChanged([](Message& message) { message.clear_known_before(); });
+  const auto decoded = DecodeChanged([](Message& message) {
+    message.clear_settled_before();
+    message.clear_commit_lsn();
+    message.clear_latest_commit_us();
+  });
   ASSERT_THAT(decoded, IsOk());
-  EXPECT_EQ(decoded->known_before, decoded->frontier);
+  EXPECT_EQ(decoded->settled_before, decoded->frontier);
+  EXPECT_EQ(decoded->latest_commit, WallTime::max());
+}
+
+// It wrote the field, if it did, for the case that there is no last transaction.
+TEST(ProgressCodecTest, ARecordOfAnEarlierVersionSettlesItsLastTransaction) {
+  auto decoded = DecodeChanged([](Message& message) { message.set_settled_before(1); });
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_EQ(decoded->settled_before, decoded->last.behind());
+  decoded = DecodeChanged([](Message& message) { message.clear_settled_before(); });
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_EQ(decoded->settled_before, decoded->last.behind());
 }
 
 TEST(ProgressCodecTest, RecordOfAnUnusedSlotIsPreserved) {
@@ -118,7 +135,8 @@ TEST(ProgressCodecTest, OtherProgramsReadTheRecord) {
   EXPECT_EQ(message.commit_time_us(), 1'795'162'442'000'123);
   EXPECT_EQ(message.partial_row_lsn(), 0x16'B374'0000u);
   EXPECT_EQ(message.partial_row_index(), 70u);
-  EXPECT_EQ(message.known_before(), 0x16'0100'0000u);
+  EXPECT_EQ(message.settled_before(), 0x16'B374'D850u);
+  EXPECT_EQ(message.latest_commit_us(), 1'795'162'502'000'123);
   EXPECT_EQ(message.horizons(0).xid(), (uint64_t{1} << 32) + 7);
   EXPECT_EQ(message.published_from_xid(), (uint64_t{1} << 32) + 3);
 }

@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
         LastingGap{"ProgressUnproven", ErrorCode::kProgressUnproven,
                    [](SourceInfo& source, Progress& record) {
                      record.last = {};
-                     record.known_before = record.frontier = Lsn(950);
+                     record.settled_before = record.frontier = Lsn(950);
                      source.slot->confirmed_flush_lsn = Lsn(900);
                    }},
         LastingGap{"SystemChanged", ErrorCode::kSystemChanged,

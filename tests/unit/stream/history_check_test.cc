@@ -53,5 +53,16 @@ TEST(HistoryCheckTest, NoTransactionAtThePosition) {
   EXPECT_FALSE(check.complete());
 }
 
+// The expected transaction is behind a fork, or before the slot's position: only the time shows
+// that the server was restored.
+TEST(HistoryCheckTest, ASettledTransactionThatCommittedAfterAllThatWasPublished) {
+  const HistoryCheck check({}, {}, kTime);
+  EXPECT_THAT(check.OnSettled(kLast), IsOk());
+  PublishedTransaction later = kLast;
+  later.commit_time += Micros(1);
+  EXPECT_THAT(check.OnSettled(later), HasError(ErrorCode::kHistoryRewritten, "transaction 7"));
+  EXPECT_THAT(HistoryCheck().OnSettled(later), IsOk());
+}
+
 }  // namespace
 }  // namespace walrelay

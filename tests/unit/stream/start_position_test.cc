@@ -92,7 +92,7 @@ TEST_F(StartPositionTest, ReconnectContinuesInTheMiddleOfATransaction) {
 
 // A record that an operator wrote names no transaction.
 TEST_F(StartPositionTest, WhatTheRecordSaysCountsUntilATransactionWasHandled) {
-  Remember(600, 600).known_before = Lsn(550);
+  Remember(600, 600).settled_before = Lsn(550);
   info_.slot->confirmed_flush_lsn = Lsn(100);
   EXPECT_EQ(Decide()->settled_before, (Position{Lsn(550), Lsn(), 0}));
 }
@@ -295,16 +295,16 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionSettlesOnlyWhatIsKnown) {
   info_.slot->confirmed_flush_lsn = Lsn(300);
   EXPECT_EQ(Decide()->published_before, Lsn(400));
   EXPECT_EQ(Decide()->settled_before, Position());
-  record.known_before = Lsn(300);
+  record.settled_before = Lsn(300);
   EXPECT_EQ(Decide()->settled_before, (Position{Lsn(300), Lsn(), 0}));
-  EXPECT_EQ(Decide()->known_before, Lsn(300));
+  EXPECT_EQ(Decide()->recorded_settled, Lsn(300));
 }
 
 // Any user who may write to the topic could have written it.
 TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheSlot) {
   ResumeState& record = Remember(400, 400);
   record.recorded = true;
-  record.known_before = Lsn(301);
+  record.settled_before = Lsn(301);
   info_.slot->confirmed_flush_lsn = Lsn(300);
   EXPECT_THAT(Decide(), HasError(ErrorCode::kProgressUnproven, "0/12D"));
   info_.slot->confirmed_flush_lsn = Lsn(301);
@@ -312,6 +312,45 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheSlot) {
   info_.slot->confirmed_flush_lsn = Lsn(300);
   record.partial.transaction = {.commit_lsn = Lsn(410), .xid = 8};
   EXPECT_EQ(Decide()->expected_next, record.partial.transaction);
+}
+
+// It names one, and claims more.
+TEST_F(StartPositionTest, ARecordIsBelievedUpToTheTransactionThatItNames) {
+  ResumeState& record = Remember(400, 400);
+  record.recorded = true;
+  info_.slot->confirmed_flush_lsn = Lsn(300);
+  record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
+  record.settled_before = Lsn(381);
+  EXPECT_THAT(Decide(), IsOk());
+  record.settled_before = Lsn(390);
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kProgressUnproven));
+}
+
+TEST_F(StartPositionTest, NothingThatIsPublishedCommittedAfterTheLatestCommit) {
+  const WallTime then{std::chrono::hours(1)};
+  info_.server.now = then + std::chrono::hours(2);
+  EXPECT_EQ(Decide()->latest_commit, info_.server.now);
+  ResumeState& record = Remember(400, 400);
+  info_.slot->confirmed_flush_lsn = Lsn(300);
+  record.recorded = true;
+  record.latest_commit = then;
+  EXPECT_EQ(Decide()->latest_commit, then);
+  // Its first rows are published.
+  record.partial.transaction = {
+      .commit_lsn = Lsn(410), .xid = 8, .commit_time = then + std::chrono::hours(1)};
+  EXPECT_EQ(Decide()->latest_commit, record.partial.transaction.commit_time);
+}
+
+// The clock may have been set back, or be that of another server.
+TEST_F(StartPositionTest, WhatTheRecordDoesNotSayOfTimesIsUnknownWhileItIsSentAgain) {
+  info_.server.now = WallTime(std::chrono::hours(1));
+  ResumeState& record = Remember(400, 400);
+  record.recorded = true;
+  record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
+  info_.slot->confirmed_flush_lsn = Lsn(380);
+  EXPECT_EQ(Decide()->latest_commit, WallTime::max());
+  info_.slot->confirmed_flush_lsn = Lsn(381);
+  EXPECT_EQ(Decide()->latest_commit, info_.server.now);
 }
 
 // The relay that was promoted with the server has published everything before the fork.
@@ -322,7 +361,7 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionNeedsNoEvidenceBehindTheFork
   record.recorded = true;
   record.timeline = 2;
   record.ancestors = {{1, Lsn(350)}};
-  record.known_before = Lsn(350);
+  record.settled_before = Lsn(350);
   info_.server.timeline = 3;
   info_.server.ancestors = {{1, Lsn(300)}};
   info_.slot->confirmed_flush_lsn = Lsn(300);
@@ -334,10 +373,10 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheTimeline) {
   record.recorded = true;
   record.timeline = info_.server.timeline = 2;
   record.ancestors = info_.server.ancestors = {{1, Lsn(350)}};
-  record.known_before = Lsn(350);
+  record.settled_before = Lsn(350);
   info_.slot->confirmed_flush_lsn = Lsn(300);
   EXPECT_EQ(Decide()->settled_before, (Position{Lsn(350), Lsn(), 0}));
-  record.known_before = Lsn(351);
+  record.settled_before = Lsn(351);
   EXPECT_THAT(Decide(), HasError(ErrorCode::kProgressUnproven));
 }
 
@@ -377,7 +416,7 @@ TEST_F(StartPositionTest, ARecordCountsUpToTheFork) {
   ForkAt(Lsn(350));
   decision = Decide();
   EXPECT_EQ(decision->published_before, Lsn(350));
-  EXPECT_EQ(decision->known_before, Lsn(350));
+  EXPECT_EQ(decision->recorded_settled, Lsn(350));
   EXPECT_EQ(decision->settled_before, (Position{Lsn(350), Lsn(), 0}));
   EXPECT_FALSE(decision->expected.valid());
   EXPECT_FALSE(decision->last_published.valid());
