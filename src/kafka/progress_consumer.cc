@@ -13,28 +13,26 @@ constexpr int16_t kFetch = 1;
 // topic's name, which has at most 249.
 constexpr size_t kEmptyAnswer = 512;
 
-rd_kafka_resp_err_t OnResponseReceived(rd_kafka_t* /*client*/, int /*socket*/,
-                                       const char* /*broker*/, int32_t /*broker_id*/,
-                                       int16_t api_key, int16_t /*version*/,
-                                       int32_t /*correlation*/, size_t size, int64_t /*rtt*/,
-                                       rd_kafka_resp_err_t error, void* opaque) {
+rd_kafka_resp_err_t OnFetched(rd_kafka_t* /*client*/, int /*socket*/, const char* /*broker*/,
+                              int32_t /*broker_id*/, int16_t api_key, int16_t /*version*/,
+                              int32_t /*correlation*/, size_t size, int64_t /*rtt*/,
+                              rd_kafka_resp_err_t error, void* opaque) {
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
     static_cast<ProgressConsumer*>(opaque)->OnAnswered(api_key, size);
   }
   return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-rd_kafka_resp_err_t OnNew(rd_kafka_t* client, const rd_kafka_conf_t* /*conf*/, void* opaque,
-                          char* /*reason*/, size_t /*size*/) {
-  return rd_kafka_interceptor_add_on_response_received(client, "walrelay", OnResponseReceived,
-                                                       opaque);
+rd_kafka_resp_err_t OnClientCreated(rd_kafka_t* client, const rd_kafka_conf_t* /*conf*/,
+                                    void* opaque, char* /*reason*/, size_t /*size*/) {
+  return rd_kafka_interceptor_add_on_response_received(client, "walrelay", OnFetched, opaque);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ProgressConsumer>> ProgressConsumer::Create(KafkaConf conf) {
   std::unique_ptr<ProgressConsumer> consumer(new ProgressConsumer);
-  rd_kafka_conf_interceptor_add_on_new(conf.get(), "walrelay", OnNew, consumer.get());
+  rd_kafka_conf_interceptor_add_on_new(conf.get(), "walrelay", OnClientCreated, consumer.get());
   WR_ASSIGN_OR_RETURN(consumer->client_, MakeClient(RD_KAFKA_CONSUMER, std::move(conf)));
   return consumer;
 }

@@ -23,7 +23,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr int kQueryMillis = 2'000;
+constexpr int kOffsetsMillis = 2'000;
 // Of other pipelines: only the one before a change of the id matters.
 constexpr size_t kMostOthers = 16;
 // The end of the range is fixed before it is read, so that reading ends, however fast the topic
@@ -119,7 +119,7 @@ int64_t OffsetAt(rd_kafka_t* client, const std::string& topic, WallTime time) {
   const auto millis = std::chrono::floor<milliseconds>(time).time_since_epoch().count();
   const KafkaPartitionList list(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), 0);
-  const auto offsets = QueryOffsets(client, *list, std::max<int64_t>(millis, 0), kQueryMillis);
+  const auto offsets = QueryOffsets(client, *list, std::max<int64_t>(millis, 0), kOffsetsMillis);
   return offsets.ok() ? OffsetOf(**offsets, topic, 0) : -1;
 }
 

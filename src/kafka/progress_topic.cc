@@ -28,7 +28,7 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-constexpr int kQueryMillis = 2'000;
+constexpr int kMetadataMillis = 2'000;
 constexpr size_t kMostTopicsOfSlot = 16;
 constexpr int kListMillis = 5'000;
 constexpr int kAliveMillis = 1'000;
@@ -242,14 +242,14 @@ absl::StatusOr<ProgressReading> ReadProgress(rd_kafka_t* client, ProgressConsume
   // The reader's own request for the topic: an assignment would wait for a timer of one second.
   const KafkaTopic handle(rd_kafka_topic_new(reader.client(), topic.c_str(), nullptr));
   const struct rd_kafka_metadata* found = nullptr;
-  if (rd_kafka_metadata(reader.client(), /*all_topics=*/0, handle.get(), &found, kQueryMillis) ==
+  if (rd_kafka_metadata(reader.client(), /*all_topics=*/0, handle.get(), &found, kMetadataMillis) ==
       RD_KAFKA_RESP_ERR_NO_ERROR) {
     rd_kafka_metadata_destroy(found);
   }
   auto result = ReadProgressTail(client, reader, address, patience, stop);
   if (HasCode(result.status(), ErrorCode::kKafkaUnreachable)) {
     // Brokers may answer, but withhold what is behind an open transaction.
-    const SteadyTime soon = SteadyTime::clock::now() + std::chrono::milliseconds(kQueryMillis);
+    const SteadyTime soon = SteadyTime::clock::now() + std::chrono::milliseconds(kMetadataMillis);
     const auto settled = EndsAgree(client, reader.client(), topic, soon, stop);
     if (settled.ok() && !*settled) {
       return Error(ErrorCode::kTransactionUnended,
