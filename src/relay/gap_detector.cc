@@ -68,14 +68,14 @@ bool GapDetector::NeedsRecall(bool slot_exists) const {
 // recorded more than was known at the acceptance: the same gap may have been accepted there, too,
 // without a record so far.
 void GapDetector::Recall(const Progress& record, const absl::Status& owner,
-                         const ServerInfo& server, bool exact) {
+                         const ServerInfo& server, bool own, bool exact) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
   const bool writer_seen = last_stream_ && last_stream_->slot_was_taken;
   const bool replaced = replaced_ && record.Order() <= replaced_->Order();
   const bool precedes =
       last_stream_ && record.generation < generation_ && (!writer_seen || replaced);
   const bool known =
-      !exact && owner.ok() && record.generation == generation_ && IsKnown(record, server);
+      !exact && owner.ok() && record.generation == generation_ && IsKnown(record, server, own);
   // Another instance has accepted the gap, and gone on: an acceptance here does not replace it.
   const bool accepted_there = held_ && read_ && record.generation > generation_;
   if (!accepted_there) {
@@ -103,7 +103,7 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
 
 // Whether another instance that was seen has recorded nothing that this process does not know. Then
 // the own memory says more: it has the records in flight, and those that were refused.
-bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server) const {
+bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server, bool own) const {
   const bool comparable =
       last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot &&
       last_stream_->system_id == record.system_id && server.system_id == record.system_id &&
@@ -117,9 +117,8 @@ bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server) cons
   if (record.frontier <= last_stream_->frontier) {
     return true;
   }
-  // The own record: a stream that ended early has not come back to the frontier that it recorded.
-  return !last_stream_->slot_was_taken &&
-         record.last.commit_lsn <= last_stream_->last_handled.commit_lsn;
+  // A stream that ended early has not come back to the frontier that was recorded before it.
+  return own && !last_stream_->slot_was_taken;
 }
 
 SourceMemory GapDetector::memory() const {
@@ -280,7 +279,7 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
 
 void GapDetector::SaveResumeState(const UnfinishedTransaction& unfinished) {
   WR_CHECK(!tracker_.in_transaction(), "positions are saved between transactions");
-  if (last_stream_ && !AwaitsRecorded()) {
+  if (last_stream_ && !AwaitsRecorded() && !last_stream_->awaits_slot) {
     last_stream_->frontier = tracker_.frontier();
     last_stream_->resume = tracker_.resume();
     last_stream_->last_published = tracker_.last_published();

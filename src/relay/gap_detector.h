@@ -81,9 +81,9 @@ class GapDetector {
   // was OK, and the tracker is at the position of the stream.
   void OnStreamStarted(const SourceInfo& info, const StartDecision& decision);
 
-  // Saves the tracker's positions as those of the last stream. Call it before the tracker or the
-  // stream is reset. `unfinished`: Pipeline::unfinished(), where the stream may resume with the
-  // records in flight.
+  // Saves the tracker's positions as those of the last stream; without one, and after an acceptance
+  // without a usable slot, there are none. Call it before the tracker or the stream is reset.
+  // `unfinished`: Pipeline::unfinished(), where the stream may resume with the records in flight.
   void SaveResumeState(const UnfinishedTransaction& unfinished = {});
 
   // Another process was seen holding the slot.
@@ -95,10 +95,10 @@ class GapDetector {
   // process held the slot, or a gap was held. `slot_exists`: as read before.
   bool NeedsRecall(bool slot_exists = true) const;
   // Continues with what the record says, if it may know more than this process. `owner`: WR-2205 if
-  // it is the record of another pipeline. `exact`: it is the only source of what is published, with
-  // exactly-once delivery, and also replaces what this process knows. REQUIRES: no transaction is
-  // open.
-  void Recall(const Progress& record, const absl::Status& owner, const ServerInfo& server,
+  // it is the record of another pipeline. `own`: this process has written it. `exact`: it is the
+  // only source of what is published, with exactly-once delivery, and also replaces what this
+  // process knows. REQUIRES: no transaction is open.
+  void Recall(const Progress& record, const absl::Status& owner, const ServerInfo& server, bool own,
               bool exact = false);
   // The record is read before the next stream, whatever this process knows.
   void RequireRecall() { recalled_ = false; }
@@ -149,7 +149,7 @@ class GapDetector {
   const std::optional<ResumeState>& last_stream() const { return last_stream_; }
 
  private:
-  bool IsKnown(const Progress& record, const ServerInfo& server) const;
+  bool IsKnown(const Progress& record, const ServerInfo& server, bool own) const;
   // Whether the memory is a record from which no stream has begun.
   bool AwaitsRecorded() const;
   // Everything before it is published, as far as known.

@@ -116,8 +116,9 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
     recorded_partial_ = same ? recorded_->partial : decision.partial;
     first_frontier_ = recorded_frontier_;
   } else {
-    first_frontier_ = std::max({recorded_frontier_, same ? recorded_->frontier : Lsn(),
-                                in_flight_ ? in_flight_->frontier : Lsn()});
+    // Its report may not have been received.
+    recorded_frontier_ = std::max(recorded_frontier_, same ? recorded_->frontier : Lsn());
+    first_frontier_ = std::max(recorded_frontier_, in_flight_ ? in_flight_->frontier : Lsn());
   }
   ContinueHorizons(earlier, info);
   stream_started_at_ = parts_.clock.Now();

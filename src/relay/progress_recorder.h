@@ -129,6 +129,8 @@ class ProgressRecorder final : public DeliverySink {
   // Whether the topic was deleted, or is another one than was read: its settings have to be
   // checked, and its record read. False again after the next Read().
   bool topic_replaced() const { return topic_replaced_; }
+  // Whether this relay has written the record.
+  bool IsOwn(const Progress& record) const { return record.run_id == identity_.run_id; }
   // Whether this process has read or written a record.
   bool has_recorded() const { return has_recorded_; }
   // Since when the frontier has waited for a record to be acknowledged; nullopt: it does not wait.

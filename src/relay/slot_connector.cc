@@ -141,7 +141,7 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   }
   if (record) {
     parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server), info.server,
-                       exact);
+                       recorder.IsOwn(*record), exact);
     (void)parts_.gaps.OnCluster(recorder.cluster_id());  // Check() returns the gap
     return absl::OkStatus();
   }
@@ -159,11 +159,11 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   return absl::OkStatus();
 }
 
-// The slot is confirmed when the coordinator has decided a commit. The markers, without which the
-// record cannot be read, follow.
+// Another instance may have had the slot without being seen, while this one could not connect.
+// With transactions, the slot is confirmed when the coordinator has decided a commit: the markers,
+// without which the record cannot be read, follow.
 bool SlotConnector::MayBeExplained(const absl::Status& gap) const {
-  return parts_.config.pipeline.exactly_once() && !parts_.gaps.held() &&
-         HasCode(gap, ErrorCode::kSlotMoved);
+  return parts_.recorder.enabled() && !parts_.gaps.held() && HasCode(gap, ErrorCode::kSlotMoved);
 }
 
 // In this order: a version that was read before the last transaction ended may not be the newest.

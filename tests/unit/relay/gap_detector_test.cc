@@ -24,6 +24,7 @@ class GapDetectorTest : public ::testing::Test {
   GapDetectorTest() {
     record_ = ProgressFrom(config_, postgres_.info);
     record_.last = {.commit_lsn = Lsn(900), .xid = 7, .commit_time = WallTime(Micros(1))};
+    record_.settled_before = record_.last.behind();
     Restart();
   }
   // Another process, which knows only the record.
@@ -34,7 +35,8 @@ class GapDetectorTest : public ::testing::Test {
   // One connection.
   absl::Status Connect() {
     if (gaps_->NeedsRecall(info().slot.has_value()) || gaps_->accepted()) {
-      gaps_->Recall(record_, CheckOwner(record_, config_, info().server), info().server);
+      gaps_->Recall(record_, CheckOwner(record_, config_, info().server), info().server,
+                    /*own=*/false);
     }
     const absl::Status gap = gaps_->Check(info(), /*others_slot=*/false);
     if (!gap.ok() && ReactionTo(gap) == Reaction::kGap) {
@@ -284,13 +286,13 @@ TEST_F(GapDetectorTest, ASuccessorContinuesWithWhatAnotherInstanceHasRecorded) {
 }
 
 // The last stream ended before it came back to the frontier that was recorded.
-TEST_F(GapDetectorTest, ASuccessorOfAStreamThatEndedEarlyKnowsTheRecord) {
+TEST_F(GapDetectorTest, ASuccessorOfAStreamThatEndedEarlyContinuesWithTheRecord) {
   Succeed(StreamAndRemember(/*last=*/Lsn(2400)));
   record_.frontier = Lsn(2500);
   record_.last.commit_lsn = Lsn(2400);
   ASSERT_THAT(Connect(), IsOk());
-  EXPECT_EQ(gaps_->last_stream()->last_handled.commit_lsn, Lsn(2400));
-  EXPECT_FALSE(gaps_->last_stream()->recorded);
+  EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(2500));
+  EXPECT_EQ(gaps_->last_stream()->last_published, record_.last);
 }
 
 // --- records of another instance

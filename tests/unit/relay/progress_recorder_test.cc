@@ -403,6 +403,22 @@ TEST_F(ProgressRecorderTest, AfterATakeoverTheRecordIsReadAgain) {
   ExpectHeld(ErrorCode::kSlotMoved);
 }
 
+// While this process could not connect, another instance had the slot, and was stopped.
+TEST_F(ProgressRecorderTest, ATakeoverThatWasNotSeenIsNoGap) {
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.BreakConnection();
+  progress_.stored = Records().back();
+  progress_.stored->run_id = "another";
+  progress_.stored->frontier = Lsn(1500);
+  postgres_.info.server.wal_end = Lsn(2000);
+  MoveSlotBack(Lsn(1500));
+  Pass(seconds(2));
+  EXPECT_FALSE(Held().has_value()) << Held()->error;
+  EXPECT_EQ(postgres_.starts.back(), Lsn(1500));
+}
+
 // Another instance follows a promoted server that lacks published commits, and records on its
 // timeline: the server assigns their xids again.
 TEST_F(ProgressRecorderTest, AfterATakeoverHorizonsBehindAForkAreForgotten) {

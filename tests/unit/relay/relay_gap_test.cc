@@ -413,6 +413,25 @@ TEST_F(RelayGapTest, AcceptedLossOfTheSlotWaitsForANewSlotAndCreatesNone) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b"));
 }
 
+// The server was restored together with a slot that is ahead of its WAL.
+TEST_F(RelayGapTest, AcceptedRestoreWaitsForASlotThatIsNotAheadOfTheWal) {
+  StartAndPublish();
+  postgres_.info.server.wal_end = Lsn(postgres_.confirmed().value() - 100);
+  Reconnect();
+  ExpectHeld(ErrorCode::kServerBehind);
+  Accept();
+  Pass(minutes(1));
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_EQ(ShownError(), ErrorCode::kSlotUnusable);
+  postgres_.info.slot.reset();
+  Pass(seconds(15));
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_EQ(ShownError(), ErrorCode::kSlotMissing);
+  ASSERT_THAT(postgres_.CreateSlot(), IsOk());
+  Pass(seconds(15));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
 TEST_F(RelayGapTest, AcceptedInvalidationWaitsForANewSlot) {
   StartAndPublish();
   postgres_.info.slot->wal_status = "lost";
