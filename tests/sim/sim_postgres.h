@@ -131,8 +131,11 @@ class SimPostgres {
   // Number of publication changes that may have hidden rows, and the time of the last one.
   int publication_changes() const { return publication_changes_; }
   MonoTime publication_changed_at() const { return publication_changed_at_; }
-  // A relay has read the state of the leaf.
-  void OnLeafSeen() { unlogged_seen_ = unlogged_seen_ || leaf_unlogged_; }
+  // A relay has received this reading, which may be older than the leaf's present state.
+  void OnLeafSeen(const SourceInfo& reading) {
+    const bool unlogged = !reading.publication_state.identity.tables.front().unsent.empty();
+    unlogged_seen_ = unlogged_seen_ || (leaf_unlogged_ && unlogged);
+  }
   SourceInfo Facts() const;
   std::optional<SlotInfo> Slot() const;
   // As src/postgres/slot_query.cc reads it.

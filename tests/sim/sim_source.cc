@@ -84,8 +84,10 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   }
   WR_RETURN_IF_ERROR(CheckAlive());
   server_.OnConnected();
-  if (!info.server.in_recovery) {
-    server_.OnLeafSeen();  // what a standby shows is not compared
+  // What a standby shows is not compared, and what a rival has read does not reach the one that
+  // publishes.
+  if (!info.server.in_recovery && !host_.has_rivals()) {
+    server_.OnLeafSeen(info);
   }
   SeamMutants::Misread(info);
   unrecorded_ = unrecorded_ || !info.slot;

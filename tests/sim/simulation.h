@@ -56,6 +56,7 @@ class Simulation final : private Environment {
   void Reap(size_t number);
   void OnExit(size_t number, const RelayProcess& process);
   // A gap is reported only if something happened that explains it.
+  bool HasLostAdoption() const;
   void CheckJustified(ErrorCode code);
   void OnGap(size_t number, ErrorCode code);
   void MendSlot(ErrorCode code);
