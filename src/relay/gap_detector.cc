@@ -34,6 +34,7 @@ GapDetector::GapDetector(const SourceConfig& source, const Clock& clock, AckTrac
 // instance may have published since.
 void GapDetector::Restore(const SourceMemory& memory) {
   WR_CHECK(!last_stream_ && !held_ && !found_, "the memory precedes the first check");
+  inherited_ = true;
   last_stream_ = memory.last_stream;
   if (memory.publication_name == source_.publication) {
     publication_ = memory.publication;
@@ -117,8 +118,11 @@ bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server, bool
   if (record.frontier <= last_stream_->frontier) {
     return true;
   }
-  // A stream that ended early has not come back to the frontier that was recorded before it.
-  return own && !last_stream_->slot_was_taken;
+  // A stream that ended early has not come back to the frontier that was recorded before it, by
+  // this relay or by the one before it in the process.
+  const bool of_predecessor =
+      inherited_ && record.last.commit_lsn <= last_stream_->last_handled.commit_lsn;
+  return (own || of_predecessor) && !last_stream_->slot_was_taken;
 }
 
 SourceMemory GapDetector::memory() const {
@@ -272,6 +276,7 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
                              .latest_commit = decision.latest_commit,
                              .recorded = decision.published_before.valid()};
   recalled_ = true;
+  inherited_ = false;
   record_streams_ = true;
   SaveResumeState();
   dropping_ = absl::OkStatus();

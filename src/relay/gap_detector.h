@@ -177,6 +177,7 @@ class GapDetector {
   absl::Status foreign_;          // not OK: the record is of another pipeline
   std::string cluster_id_;        // of Kafka, where events were published; "": unknown
   absl::Status cluster_changed_;  // not OK: it is another one now
+  bool inherited_ = false;        // no stream has started since Restore()
   bool recalled_ = false;         // a record was read, or what replaces it
   bool record_streams_ = false;   // a stream has started since
   uint64_t generation_ = 0;

@@ -853,8 +853,9 @@ bool Simulation::RestoreUnseen(const Fault& fault) {
   if (fault.amount % 5 == 0) {
     postgres_.Fill(10'000);
   }
-  // Without the last published transaction, only times show it: the clock was not set back.
-  if (fault.kind == FaultKind::kRestoreUnseen && fault.amount % 7 == 6 && fault.amount % 4 != 3) {
+  // Without the last published transaction, only times show it.
+  const bool times_grow = fault.amount % 4 != 3 && !postgres_.clock_was_set_back();
+  if (fault.kind == FaultKind::kRestoreUnseen && fault.amount % 7 == 6 && times_grow) {
     const Lsn fork = std::max(postgres_.sendable_end(), postgres_.standby_end());
     context_.Note("[pg] timeline {} forks at {}", postgres_.timeline() + 1, fork.ToString());
     postgres_.FailOver(fork, std::min(fork, postgres_.slot()->on_disk), /*with_slot=*/true);

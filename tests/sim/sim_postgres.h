@@ -101,7 +101,11 @@ class SimPostgres {
   void RollBackLarge(uint32_t subtransactions);
   void TerminateSender();
   // Commit times are so much later than the time of other machines.
-  void SetClockAhead(Micros ahead) { clock_ahead_ = ahead; }
+  void SetClockAhead(Micros ahead) {
+    clock_set_back_ = clock_set_back_ || ahead < clock_ahead_;
+    clock_ahead_ = ahead;
+  }
+  bool clock_was_set_back() const { return clock_set_back_; }
   void AlterTable() { schema_ = (schema_ + 1) % 3; }
   void SetPublished(bool published);
   // ALTER TABLE leaf SET UNLOGGED or LOGGED. It writes every row of the leaf again.
@@ -225,6 +229,7 @@ class SimPostgres {
   std::vector<Invisible> invisible_;
   bool commits_hidden_ = false;
   Micros clock_ahead_{0};
+  bool clock_set_back_ = false;
   Random visibility_random_;
   MonoTime tampered_at_;
   bool published_ = true;

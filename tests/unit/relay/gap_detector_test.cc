@@ -286,13 +286,13 @@ TEST_F(GapDetectorTest, ASuccessorContinuesWithWhatAnotherInstanceHasRecorded) {
 }
 
 // The last stream ended before it came back to the frontier that was recorded.
-TEST_F(GapDetectorTest, ASuccessorOfAStreamThatEndedEarlyContinuesWithTheRecord) {
+TEST_F(GapDetectorTest, ASuccessorOfAStreamThatEndedEarlyKnowsTheRecord) {
   Succeed(StreamAndRemember(/*last=*/Lsn(2400)));
   record_.frontier = Lsn(2500);
   record_.last.commit_lsn = Lsn(2400);
   ASSERT_THAT(Connect(), IsOk());
-  EXPECT_EQ(gaps_->last_stream()->frontier, Lsn(2500));
-  EXPECT_EQ(gaps_->last_stream()->last_published, record_.last);
+  EXPECT_EQ(gaps_->last_stream()->last_handled.commit_lsn, Lsn(2400));
+  EXPECT_FALSE(gaps_->last_stream()->recorded);
 }
 
 // --- records of another instance
