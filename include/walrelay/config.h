@@ -366,7 +366,7 @@ struct KafkaConfig {
 // without a record (WR-4016, WR-4018). kOff: with PipelineMode::kSlot only.
 enum class ProgressRecording : uint8_t { kOff, kAuto, kRequired };
 
-// What a pipeline promises, and where it continues after a start, or with a new producer.
+// Decides what a pipeline promises, and where it continues after a start or with a new producer.
 // kSlot: at least once; at the confirmed position, and what was published behind it is published
 // again. kTopics: at least once; behind the last event in each partition. kExactlyOnce: events are
 // published in Kafka transactions, together with the record of progress; a consumer that reads

@@ -276,7 +276,7 @@ class Validator {
     }
   }
 
-  // Of two headers with one name, some readers take the first, and others the last.
+  // If a record has two headers of one name, some readers take the first, and others the last.
   void CheckCommitTimeHeader() {
     constexpr std::string_view kOfRecords[] = {"id",          "event_type", "trace_id",
                                                "traceparent", "tracestate", "wr-pos"};
@@ -453,7 +453,7 @@ class Validator {
     }
   }
 
-  // What cannot do without the record of progress. The only rule between mode and progress.
+  // Two modes and [prune] need the record of progress. No other rule connects mode and progress.
   void CheckRecord() {
     const PipelineConfig& pipeline = config_.pipeline;
     const struct {

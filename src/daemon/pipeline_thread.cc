@@ -139,7 +139,7 @@ class PipelineThread final : public RunningPipeline {
         // interrupts a connection attempt, which is the only thing that blocks the thread.
         source_(config_.source, stop_.fd(), [this] { board_->Beat(clock_.Now()); }),
         snapshots_(config_.source, source_),
-        // Likewise, while the record is read, which may take long.
+        // The reader beats as well: reading the record may take long.
         progress_(config_.kafka, stop_.fd(),
                   {.reaper = &reaper_,
                    .patience = kProgressPatience,

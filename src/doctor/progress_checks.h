@@ -25,7 +25,7 @@ std::optional<Progress> CheckProgress(const Config& config, const std::optional<
 // Whether the topic keeps the record when a broker is lost. `brokers`: of the cluster.
 void CheckProgressReplicas(const TopicInfo& topic, size_t brokers, Findings& out);
 
-// Whether it stays small, and keeps the newest version of the record.
+// Checks that the topic stays small, and keeps the newest version of the record.
 void CheckProgressSettings(const TopicInfo& topic, Findings& out);
 
 // What the relay would decide about `record` at its start; nullopt: the topic has none.

@@ -126,7 +126,7 @@ absl::StatusOr<PartitionRange> QueryRange(rd_kafka_t* client, const std::string&
   return range;
 }
 
-// In several requests: a single one could not be interrupted.
+// Sends several short requests, because a long one could not be interrupted.
 absl::StatusOr<PartitionRange> AwaitRange(rd_kafka_t* client, const std::string& topic,
                                           std::chrono::steady_clock::time_point deadline,
                                           const std::stop_token& stop) {

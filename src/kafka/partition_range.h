@@ -60,9 +60,9 @@ absl::StatusOr<PartitionRange> AwaitRange(rd_kafka_t* client, const std::string&
 // When a reading gives up.
 struct ReadLimits {
   std::chrono::steady_clock::time_point deadline;
-  // Without a record, and without a change of `arrived`; nullopt: only the deadline counts.
+  // How long to wait for a record or a change of `arrived`; nullopt: only the deadline counts.
   std::optional<Micros> patience;
-  // Grows while brokers send records or markers of transactions, which are no records; may be
+  // Grows while brokers send records or markers of transactions, which are not records; may be
   // empty. Called on the reading thread.
   std::function<uint64_t()> arrived;
 };

@@ -24,13 +24,13 @@ using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int kOffsetsMillis = 2'000;
-// Of other pipelines: only the one before a change of the id matters.
+// A reading keeps this many records of other pipelines: it is for one whose id was changed.
 constexpr size_t kMostOthers = 16;
 // The end of the range is fixed before it is read, so that reading ends, however fast the topic
 // grows. A broker that sends a few records now and then must not hold up a relay without end.
 constexpr std::chrono::minutes kLongestRead{10};
 // Compaction leaves each version alone for this long: CompactedTopicRule() creates the topic so.
-// Of the older ones it keeps the last one.
+// It keeps the last one of the older versions.
 constexpr std::chrono::minutes kKept{5};
 // Offsets that are read at first, and by what more are read while they have no record of the
 // pipeline: then all that is read twice is a small part of the whole.

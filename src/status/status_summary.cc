@@ -24,7 +24,7 @@ bool IsSilence(const absl::Status& error) {
   return HasCode(error, ErrorCode::kStandbyAwaited) || HasCode(error, ErrorCode::kStreamSilent);
 }
 
-// In the words of docs/delivery.md.
+// The words are those of docs/delivery.md.
 std::string_view PromiseOf(PipelineMode mode) {
   switch (mode) {
     case PipelineMode::kSlot:

@@ -168,8 +168,8 @@ absl::Status CheckEvidence(const ResumeState& memory, Lsn confirmed, Lsn fork,
                            memory.settled_before.ToString(), confirmed.ToString()));
 }
 
-// What is unknown stays so while some of it may be sent again: the clock may have been set back, or
-// be that of another server.
+// An unknown time stays unknown while the server may send such a transaction again: its clock may
+// have been set back, or the transaction may have the time of another server.
 WallTime LatestCommit(const ResumeState& memory, const StartDecision& decision,
                       const ServerInfo& server) {
   const bool sent_again = decision.settled_before.commit_lsn > decision.position;

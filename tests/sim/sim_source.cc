@@ -84,8 +84,7 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   }
   WR_RETURN_IF_ERROR(CheckAlive());
   server_.OnConnected();
-  // What a standby shows is not compared, and what a rival has read does not reach the one that
-  // publishes.
+  // The relay does not compare what a standby shows, and does not learn what a rival has read.
   if (!info.server.in_recovery && !host_.has_rivals()) {
     server_.OnLeafSeen(info);
   }

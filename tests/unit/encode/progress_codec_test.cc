@@ -105,7 +105,7 @@ TEST(ProgressCodecTest, ARecordOfAnEarlierVersionKnowsEverythingBeforeItsFrontie
   EXPECT_EQ(decoded->latest_commit, WallTime::max());
 }
 
-// It wrote the field, if it did, for the case that there is no last transaction.
+// Earlier versions wrote the field only for records without a last transaction.
 TEST(ProgressCodecTest, ARecordOfAnEarlierVersionSettlesItsLastTransaction) {
   auto decoded = DecodeChanged([](Message& message) { message.set_settled_before(1); });
   ASSERT_THAT(decoded, IsOk());

@@ -1,4 +1,4 @@
-// Which settings a new topic has, and which ones of an existing topic are reported.
+// Tests which settings a new topic has, and which settings of an existing topic are reported.
 
 #include "kafka/compacted_topic_rule.h"
 
