@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
+#include "config/bootstrap_servers.h"
 #include "config/option.h"
 #include "doctor/config_checks.h"
 #include "postgres/connection_parameters.h"
@@ -22,13 +23,6 @@ namespace walrelay {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 // The pages and the log use the name without escapes.
 bool IsPipelineName(std::string_view name) {
@@ -120,23 +114,9 @@ class Slots {
   std::map<std::pair<DatabaseAddress, std::string>, std::string> files_;
 };
 
-// "SSL://Kafka,b:9093" names kafka:9092 and b:9093, as librdkafka reads it.
-std::vector<std::string> BrokersOf(std::string_view servers) {
-  std::vector<std::string> brokers;
-  while (!servers.empty()) {
-    const size_t end = std::min(servers.find(','), servers.size());
-    std::string broker = Lower(servers.substr(0, end));
-    servers.remove_prefix(std::min(end + 1, servers.size()));
-    if (const size_t scheme = broker.find("://"); scheme != std::string::npos) {
-      broker.erase(0, scheme + 3);
-    }
-    std::erase(broker, ' ');
-    const size_t colon = broker.rfind(':');
-    const bool has_port =
-        colon != std::string::npos && broker.find(']', colon) == std::string::npos;
-    brokers.push_back(has_port ? broker : broker + ":9092");
-  }
-  return brokers;
+// Names of hosts are the same in any case.
+std::vector<std::string> BrokersOf(const KafkaConfig& kafka) {
+  return BootstrapAddresses(absl::AsciiStrToLower(kafka.bootstrap_servers));
 }
 
 // A pipeline's id, by the names of the brokers that it is used at. The id is a part of the key of
@@ -158,7 +138,7 @@ absl::StatusOr<UsedId> UsedIdOf(const Config& config) {
     return UsedId();
   }
   WR_ASSIGN_OR_RETURN(const DatabaseAddress address, DatabaseAddressOf(config.source));
-  return UsedId{PipelineIdOf(config, address.database), BrokersOf(config.kafka.bootstrap_servers)};
+  return UsedId{PipelineIdOf(config, address.database), BrokersOf(config.kafka)};
 }
 
 absl::Status SharedId(const PipelineSpec& pipeline, const PipelineSpec& other,

@@ -289,7 +289,7 @@ class Validator {
     };
     const auto& tables = config_.source.tables;
     const bool taken =
-        name.starts_with("walrelay.") ||
+        name.starts_with("walrelay.") || name.starts_with("__debezium.context.") ||
         std::find(std::begin(kOfRecords), std::end(kOfRecords), name) != std::end(kOfRecords) ||
         std::any_of(tables.begin(), tables.end(), is_placed);
     if (!name.empty() && taken) {

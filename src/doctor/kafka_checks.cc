@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "config/bootstrap_servers.h"
 #include "doctor/reachability.h"
 #include "doctor/tls_checks.h"
 #include "doctor/topic_rule_checks.h"
@@ -51,28 +52,6 @@ std::string Alter(const std::string& topic, std::string_view setting) {
   return fmt::format(
       "kafka-configs.sh --bootstrap-server BROKER --alter --topic {} --add-config {}", topic,
       setting);
-}
-
-// "host:port" of each bootstrap server, with Kafka's default port if none is given.
-std::vector<std::string> BootstrapAddresses(const KafkaConfig& kafka) {
-  std::vector<std::string> addresses;
-  std::string_view rest = kafka.bootstrap_servers;
-  while (!rest.empty()) {
-    // librdkafka's syntax: "SSL://host:port", with spaces after the commas.
-    std::string_view server = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(server.size() + 1, rest.size()));
-    server.remove_prefix(std::min(server.find_first_not_of(' '), server.size()));
-    if (const size_t scheme = server.find("://"); scheme != std::string_view::npos) {
-      server.remove_prefix(scheme + 3);
-    }
-    // The last colon: an IPv6 address contains others, and without a port it ends with a bracket.
-    const size_t colon = server.rfind(':');
-    const bool has_port = colon != std::string_view::npos && !server.ends_with(']');
-    if (!server.empty()) {
-      addresses.push_back(std::string(server) + (has_port ? "" : ":9092"));
-    }
-  }
-  return addresses;
 }
 
 // A bootstrap address that responds is not enough: records go to the brokers' advertised addresses.
@@ -315,7 +294,7 @@ std::optional<std::vector<TopicInfo>> CheckKafka(const Config& config, Depth dep
   if (!info.ok()) {
     out.Problem("kafka.cluster", info.status());
     // librdkafka reports an expired certificate only as a failed verification.
-    CheckBrokerCertificates(config.kafka, BootstrapAddresses(config.kafka), out);
+    CheckBrokerCertificates(config.kafka, BootstrapAddresses(config.kafka.bootstrap_servers), out);
     return std::nullopt;
   }
   out.Good("kafka.cluster",

@@ -222,7 +222,8 @@ TEST_F(ConfigValidationTest, CommitTimeHasAHeaderOfItsOwn) {
     config_.route.commit_time_header = good;
     ExpectValid();
   }
-  for (const char* bad : {"id", "event_type", "traceparent", "wr-pos", "x-tenant", "walrelay.x"}) {
+  for (const char* bad : {"id", "event_type", "traceparent", "wr-pos", "x-tenant", "walrelay.x",
+                          "__debezium.context.taskId"}) {
     config_.route.commit_time_header = bad;
     ExpectWrong("route.commit_time_header: records may have another header");
   }
