@@ -24,6 +24,7 @@
 #include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
 #include "stream/progress_record.h"
+#include "stream/record_cadence.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
@@ -34,8 +35,8 @@ constexpr std::chrono::seconds kRequestTimeout{5};
 constexpr std::chrono::seconds kWatchInterval{2};
 // For the progress record: a report says what is unknown, and does not wait until Kafka answers.
 constexpr std::chrono::seconds kRecordPatience{3};
-// A relay on another host confirms every pipeline.confirm_interval.
-constexpr std::chrono::seconds kConfirmPatience{2};
+// A relay on another host confirms WAL of other tables this late.
+constexpr Micros kConfirmPatience = RecordCadence::kPositionInterval + std::chrono::seconds(2);
 
 absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
   if (config.http.listen.empty()) {

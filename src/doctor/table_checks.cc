@@ -10,13 +10,14 @@
 #include "outbox/table_words.h"
 #include "postgres/quote.h"
 #include "postgres/table_survey.h"
+#include "stream/record_cadence.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-// A running relay confirms every pipeline.confirm_interval.
-constexpr std::chrono::seconds kPatience{3};
+// A running relay confirms WAL of other tables this late.
+constexpr Micros kPatience = RecordCadence::kPositionInterval + std::chrono::seconds(3);
 
 struct Obstacle {
   std::string text;

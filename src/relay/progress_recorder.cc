@@ -28,7 +28,7 @@ constexpr Micros kLongestRecordPause = std::chrono::seconds(1);
 ProgressRecorder::ProgressRecorder(const Parts& parts)
     : parts_(parts),
       reader_(parts.config.pipeline.records_progress() ? parts.reader : nullptr),
-      due_(parts.clock.Now()),
+      cadence_(parts.config.pipeline.confirm_interval, parts.clock.Now()),
       retry_(kFirstRefusedRetry, kLongestRefusedRetry, parts.seed) {
   identity_.run_id = fmt::format("{:016x}", parts.seed);
 }
@@ -122,6 +122,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   }
   ContinueHorizons(earlier, info);
   stream_started_at_ = parts_.clock.Now();
+  cadence_.OnStreamStarted(stream_started_at_);
   backend_pid_ = info.server.backend_pid;
   server_started_ = info.server.started;
   streaming_ = true;
@@ -213,15 +214,34 @@ bool ProgressRecorder::Moved(const Published& published) const {
              order(recorded_frontier_, recorded_partial_);
 }
 
-bool ProgressRecorder::Turn(MonoTime now, const Published& published, bool at_once) {
+bool ProgressRecorder::HasEvents(const Published& published) const {
+  const bool comparable = recorded_ && recorded_->generation == identity_.generation &&
+                          recorded_->timeline == identity_.timeline;
+  return !comparable || published.last.commit_lsn > recorded_->last.commit_lsn ||
+         published.partial.last_row() > recorded_partial_.last_row();
+}
+
+bool ProgressRecorder::lacks_events() const {
+  return enabled() &&
+         HasEvents({.frontier = {}, .last = parts_.tracker.last_published(), .partial = {}});
+}
+
+bool ProgressRecorder::Turn(MonoTime now, const Published& published, Lsn requested, bool at_once) {
   // After a refusal another attempt shows whether the cause is fixed: the events of a transaction
   // that failed with its record have to be read again first.
-  const bool moved = enabled() && streaming_ && (Moved(published) || !error_.ok());
-  if (moved && !waiting_since_) {
-    waiting_since_ = now;
+  const bool refused = !error_.ok();
+  if (!enabled() || !streaming_ || !(Moved(published) || refused)) {
+    return false;
   }
-  const bool due = now >= due_ || (at_once && error_.ok());
-  return moved && due && Record(now, published);
+  const Unrecorded what{.events = refused || HasEvents(published),
+                        .bytes = BytesBetween(recorded_frontier_, published.frontier),
+                        .requested = requested > recorded_frontier_,
+                        .at_once = at_once && !refused};
+  if (!cadence_.Due(now, what)) {
+    return false;
+  }
+  waiting_since_ = waiting_since_.value_or(now);
+  return Record(now, published);
 }
 
 bool ProgressRecorder::Record(MonoTime now, const Published& published) {
@@ -239,7 +259,7 @@ bool ProgressRecorder::Record(MonoTime now, const Published& published) {
   }
   sequence_ = record.sequence;
   in_flight_ = std::move(record);
-  due_ = now + parts_.config.pipeline.confirm_interval;
+  cadence_.OnRecorded(now);
   return true;
 }
 
@@ -294,8 +314,8 @@ absl::StatusOr<ProduceResult> ProgressRecorder::Produce(const Progress& record) 
 
 MonoTime ProgressRecorder::NextDue(MonoTime now) const {
   const bool waits = enabled() && streaming_ && !in_flight_ && !up_to_date();
-  return waits && due_ > now ? std::min(due_, now + kLongestRecordPause)
-                             : now + kLongestRecordPause;
+  const MonoTime later = now + kLongestRecordPause;
+  return waits ? std::min(cadence_.NextDue(now), later) : later;
 }
 
 // A report of an earlier producer's record does not arrive: it was destroyed. A producer may
@@ -357,7 +377,7 @@ void ProgressRecorder::OnRefused(const absl::Status& refusal) {
   }
   refused_at_ = parts_.clock.Now();
   error_ = error;
-  due_ = parts_.clock.Now() + retry_.Next();
+  cadence_.OnRefused(parts_.clock.Now() + retry_.Next());
 }
 
 }  // namespace walrelay

@@ -1,12 +1,12 @@
 // ProgressRecorder: records in the progress topic what is published, and limits what may be
 // confirmed to that.
 //
-// One record is in flight at a time, and at most one is written per confirm_interval, or in each
-// Kafka transaction (see TransactionCommitter). It is written with the relay's own producer, so it
-// costs no connection, and by its delivery token it is told apart from events. A record that is
-// refused blocks publishing: otherwise Postgres would retain WAL for events that are already
-// published. Without a reader, and when the user may not use the topic in mode kAuto, nothing is
-// recorded, and everything may be confirmed.
+// One record is in flight at a time, and one is written when it is due (see RecordCadence), or in
+// each Kafka transaction with events (see TransactionCommitter). It is written with the relay's own
+// producer, so it costs no connection, and by its delivery token it is told apart from events. A
+// record that is refused blocks publishing: otherwise Postgres would retain WAL for events that are
+// already published. Without a reader, and when the user may not use the topic in mode kAuto,
+// nothing is recorded, and everything may be confirmed.
 //
 // Single-threaded; Read() blocks as the reader does.
 #pragma once
@@ -20,6 +20,7 @@
 #include "base/backoff.h"
 #include "metrics/metrics.h"
 #include "stream/ack_tracker.h"
+#include "stream/record_cadence.h"
 #include "stream/start_position.h"
 #include "stream/xid_horizons.h"
 #include "walrelay/clock.h"
@@ -80,8 +81,9 @@ class ProgressRecorder final : public DeliverySink {
   };
 
   // Writes a record if `published` is more than what was recorded, and a record is due; true if the
-  // producer has accepted it. `at_once`: without waiting for the interval.
-  bool Turn(MonoTime now, const Published& published, bool at_once);
+  // producer has accepted it. `requested`: the position that the server waits for. `at_once`: a
+  // record is due in any case.
+  bool Turn(MonoTime now, const Published& published, Lsn requested, bool at_once);
   // Writes a record, in any case; true if the producer has accepted it. Without a stream it is one
   // of the last stream.
   bool Record(MonoTime now, const Published& published);
@@ -133,7 +135,9 @@ class ProgressRecorder final : public DeliverySink {
   bool IsOwn(const Progress& record) const { return record.run_id == identity_.run_id; }
   // Whether this process has read or written a record.
   bool has_recorded() const { return has_recorded_; }
-  // Since when the frontier has waited for a record to be acknowledged; nullopt: it does not wait.
+  // Whether the record lacks events before the frontier, and not only WAL of other tables.
+  bool lacks_events() const;
+  // Since when a record that was due has waited to be acknowledged; nullopt: none does.
   std::optional<MonoTime> waiting_since() const { return waiting_since_; }
   // When a record was last refused; nullopt: none was.
   std::optional<MonoTime> refused_at() const { return refused_at_; }
@@ -150,6 +154,8 @@ class ProgressRecorder final : public DeliverySink {
   // `earlier`: of the last stream.
   void ContinueHorizons(const Progress& earlier, const SourceInfo& info);
   bool Moved(const Published& published) const;
+  // Whether a record of `published` says more of events than the last one.
+  bool HasEvents(const Published& published) const;
   std::vector<XidHorizon> HorizonsBefore(Lsn frontier) const;
   Progress NextRecord(const Published& published) const;
   void ReportForeign(const ProgressReading& reading);
@@ -186,7 +192,7 @@ class ProgressRecorder final : public DeliverySink {
   int backend_pid_ = 0;
   WallTime server_started_;
   uint64_t sequence_ = 0;
-  MonoTime due_;  // earliest time of the next record
+  RecordCadence cadence_;
   Backoff retry_;
   absl::Status error_;
 };

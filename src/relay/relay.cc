@@ -157,7 +157,7 @@ Wakeup Relay::Turn() {
 // committer records progress.
 void Relay::RecordProgress(MonoTime now) {
   if (!committer_.enabled() && pipeline_.history_known()) {
-    recorder_.Turn(now, {tracker_.frontier(), tracker_.last_published(), {}},
+    recorder_.Turn(now, {tracker_.frontier(), tracker_.last_published(), {}}, session_->requested(),
                    /*at_once=*/state_.draining);
   }
 }

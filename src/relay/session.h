@@ -97,6 +97,9 @@ class Session {
   }
   // The earliest time of the next read.
   MonoTime next_read() const { return read_at_; }
+  // The position for which the server has last requested a reply: while it shuts down, it waits
+  // until exactly this is confirmed.
+  Lsn requested() const { return feedback_.requested(); }
   // The server process that sends the stream.
   int backend_pid() const { return backend_pid_; }
   // When a message of the stream other than a keepalive was handled last; the epoch before the

@@ -420,7 +420,8 @@ std::optional<ProgressStatus> StatusReporter::DescribeProgress() const {
     status.written = recorded->written;
   }
   if (const Lsn confirmable = recorder.confirmable(); confirmable.valid()) {
-    status.ahead_bytes = BytesBetween(confirmable, parts_.tracker.frontier());
+    const Lsn end = recorder.lacks_events() ? parts_.tracker.frontier() : confirmable;
+    status.ahead_bytes = BytesBetween(confirmable, end);
   }
   return status;
 }

@@ -46,7 +46,7 @@ void TransactionCommitter::Turn(MonoTime now, const Session& session, bool drain
   }
   if (parts_.tracker.records_in_flight() == 0) {
     open_since_.reset();
-    Commit(parts_.recorder.Turn(now, Published(), /*at_once=*/draining));
+    Commit(parts_.recorder.Turn(now, Published(), session.requested(), /*at_once=*/draining));
     return;
   }
   open_since_ = open_since_.value_or(now);

@@ -77,8 +77,8 @@ struct ProgressStatus {
   std::string topic;  // "" before the first read
   Lsn frontier;       // 0/0: no record is known
   std::optional<WallTime> written;
-  // How far the acknowledged frontier is ahead of what is recorded; absent if the two are not
-  // comparable.
+  // How far the acknowledged frontier is ahead of what is recorded, with events in between; 0 if
+  // only WAL of other tables is. Absent if the two are not comparable.
   std::optional<uint64_t> ahead_bytes;
 };
 

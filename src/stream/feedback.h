@@ -60,6 +60,9 @@ class Feedback {
   // When to call Due() again if nothing happens before.
   MonoTime NextDue(Lsn frontier) const;
 
+  // How far the server had sent its WAL when it last requested a reply: what it waits for.
+  Lsn requested() const { return requested_wal_end_; }
+
   // The server has not sent a byte for its whole timeout.
   bool ServerSilent(MonoTime now) const { return now - last_received_ >= timeout_; }
 

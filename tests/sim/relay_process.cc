@@ -8,6 +8,7 @@
 #include "mutant.h"
 #include "outbox.h"
 #include "status/status_report.h"
+#include "stream/record_cadence.h"
 #include "stream/start_position.h"
 #include "walrelay/error.h"
 
@@ -243,7 +244,8 @@ void RelayProcess::StartSuccessor() {
   xids_.reset();
   accepted_gap_.reset();
   last_accepted_.clear();
-  unconfirmed_since_.reset();
+  unconfirmed_event_.reset();
+  unconfirmed_position_.reset();
   up_to_date_since_.reset();  // its sampler has a memory of its own
   state_.reset();
   source_.OnReplaced(/*acknowledged=*/use_.abandoned == 0 && !use_.failed);
@@ -377,7 +379,8 @@ void RelayProcess::OnStreaming() {
   const bool knows_its_past = std::exchange(has_streamed_, true);
   parts_.environment.OnStreaming(static_cast<size_t>(parts_.number), knows_its_past,
                                  records_progress() && source_.record_seen().has_value());
-  unconfirmed_since_.reset();
+  unconfirmed_event_.reset();
+  unconfirmed_position_.reset();
 }
 
 void RelayProcess::StandStill() {
@@ -390,7 +393,8 @@ void RelayProcess::StandStill() {
 void RelayProcess::GoOn() {
   asleep_ = false;
   slept_until_ = context_.now();
-  unconfirmed_since_.reset();
+  unconfirmed_event_.reset();
+  unconfirmed_position_.reset();
   if (source_.sender() != nullptr) {
     source_.sender()->SetClientAwakeSince(context_.now());
   }
@@ -448,21 +452,32 @@ void RelayProcess::CheckReports() {
   }
 }
 
-// Acknowledged events must be confirmed soon, so that a crash repeats few of them.
+// Acknowledged events must be confirmed soon, so that a crash repeats few of them; WAL of other
+// tables need not where it takes a record.
 void RelayProcess::CheckConfirming() {
-  const bool late = source_.streaming() && use_.records_in_flight == 0 &&
-                    source_.handled_again() > source_.confirmed() && !ProgressIsHeld() &&
-                    !source_.was_restored();
-  if (!late) {
-    unconfirmed_since_.reset();
+  const bool confirms = source_.streaming() && use_.records_in_flight == 0 && !ProgressIsHeld() &&
+                        !source_.was_restored();
+  const Micros soon = limits_.confirm_interval + milliseconds(300);
+  CheckConfirmed(confirms ? source_.events_handled() : Lsn(), soon, unconfirmed_event_);
+  CheckConfirmed(confirms ? source_.handled_again() : Lsn(),
+                 records_progress() ? soon + RecordCadence::kPositionInterval : soon,
+                 unconfirmed_position_);
+}
+
+void RelayProcess::CheckConfirmed(Lsn acknowledged, Micros within,
+                                  std::optional<Unconfirmed>& unconfirmed) {
+  if (acknowledged <= source_.confirmed()) {
+    unconfirmed.reset();
     return;
   }
-  unconfirmed_since_ = unconfirmed_since_.value_or(context_.now());
-  if (context_.now() - *unconfirmed_since_ > limits_.confirm_interval + milliseconds(300)) {
+  if (!unconfirmed || unconfirmed->position <= source_.confirmed()) {
+    unconfirmed = {acknowledged, context_.now()};
+  }
+  if (context_.now() - unconfirmed->since > within) {
     context_.oracle.Fail(
         "I10 progress",
         fmt::format("everything up to {} is acknowledged, but only {} is confirmed",
-                    source_.handled_again().ToString(), source_.confirmed().ToString()));
+                    unconfirmed->position.ToString(), source_.confirmed().ToString()));
   }
 }
 

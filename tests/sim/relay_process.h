@@ -166,6 +166,12 @@ class RelayProcess final : private RelayHost {
   void CheckIdling();
   void CheckReports();
   void CheckConfirming();
+  // A position that the relay has yet to confirm, and since when.
+  struct Unconfirmed {
+    Lsn position;
+    MonoTime since;
+  };
+  void CheckConfirmed(Lsn acknowledged, Micros within, std::optional<Unconfirmed>& unconfirmed);
   bool ProgressIsHeld() const;
   void CheckDraining() const;
   void NoteStatus();
@@ -213,7 +219,8 @@ class RelayProcess final : private RelayHost {
   MonoTime slept_until_;
   MonoTime last_turn_;
   int turns_at_once_ = 0;
-  std::optional<MonoTime> unconfirmed_since_;
+  std::optional<Unconfirmed> unconfirmed_event_;
+  std::optional<Unconfirmed> unconfirmed_position_;
   std::optional<RelayState> state_;
   ErrorCode shown_{};
   std::optional<MonoTime> up_to_date_since_;  // as the status page says

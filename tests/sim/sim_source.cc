@@ -249,7 +249,7 @@ void SimSource::NoteStart(Lsn position) {
   if (!same) {
     // The relay may await the last transaction that it had published.
     awaited_end_ = std::max(awaited_end_, handled_end_);
-    handled_end_ = Lsn();
+    handled_end_ = produced_ = Lsn();
     began_at_ = position;
     context_.oracle.OnMemoryLost();
   }
@@ -509,6 +509,7 @@ void SimSource::OnRecordClaimed(const Progress& record) {
 }
 
 void SimSource::OnEventProduced(int event) {
+  produced_ = std::max(produced_, context_.oracle.event(event).commit_lsn);
   if (!memory_ || !host_.records_progress()) {
     return;
   }

@@ -70,6 +70,10 @@ class SimSource final : public ReplicationSource {
   Lsn handled_end() const { return handled_end_; }
   // Likewise, of this connection, once it has read everything again that was handled before.
   Lsn handled_again() const { return handled_again_; }
+  // A position behind the last event that was produced, once its COMMIT was handled; otherwise 0/0.
+  Lsn events_handled() const {
+    return produced_ < handled_again_ ? Lsn(produced_.value() + 1) : Lsn();
+  }
   Lsn confirmed() const { return confirmed_; }
   bool dropped_slot() const { return dropped_slot_.has_value(); }
   // Whether there has been no other slot since.
@@ -166,6 +170,7 @@ class SimSource final : public ReplicationSource {
   absl::flat_hash_set<uint64_t> seen_;  // positions that this process may confirm
   Lsn handled_end_;
   Lsn handled_again_;
+  Lsn produced_;  // the greatest COMMIT of an event that was produced, as far as it is in flight
   Lsn awaited_end_;
   uint32_t handled_timeline_ = 0;
   int handled_producer_ = 0;

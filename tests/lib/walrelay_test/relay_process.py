@@ -155,6 +155,11 @@ class RelayProcess:
         except OSError:
             return 0, ""
 
+    def status(self) -> dict[str, Any]:
+        """The status as JSON; empty while there is no response."""
+        body = self.get("/status.json")[1]
+        return json.loads(body) if body.startswith("{") else {}
+
     def metric(self, name: str, **labels: str) -> float | None:
         """The sum of the series with these labels; None if there is none."""
         found = [float(value) for sample, text, value in _SAMPLE.findall(self.get("/metrics")[1])

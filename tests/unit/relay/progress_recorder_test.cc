@@ -163,6 +163,74 @@ TEST_F(ProgressRecorderTest, OneRecordPerInterval) {
   EXPECT_GE(Records().size() - before, 9u);
 }
 
+TEST_F(ProgressRecorderTest, WalOfOtherTablesIsRecordedRarely) {
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  const size_t before = Records().size();
+  for (int i = 0; i < 300; ++i) {
+    postgres_.OtherTraffic();
+    Pass(milliseconds(100));
+  }
+  EXPECT_EQ(Records().size() - before, 3u);
+  EXPECT_EQ(board_.Read().state, RelayState::kStreaming);
+  EXPECT_LT(postgres_.confirmed(), postgres_.info.server.wal_end);
+  EXPECT_EQ(board_.Read().progress->ahead_bytes, 0u);
+  Pass(RecordCadence::kPositionInterval);
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(ProgressRecorderTest, EventsBehindWalOfOtherTablesAreRecordedSoon) {
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.OtherTraffic();
+  Pass(seconds(1));
+  const Lsn end = Commit("b");
+  Pass(milliseconds(250));
+  EXPECT_EQ(Recorded(), end);
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
+TEST_F(ProgressRecorderTest, MuchWalOfOtherTablesIsRecordedSoon) {
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.info.server.wal_end =
+      Lsn(postgres_.info.server.wal_end.value() + RecordCadence::kPositionBytes);
+  postgres_.OtherTraffic();
+  Pass(milliseconds(250));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+// A server that shuts down waits for it.
+TEST_F(ProgressRecorderTest, WhatTheServerRequestsIsRecordedSoon) {
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.OtherTraffic();
+  Pass(seconds(1));
+  EXPECT_LT(postgres_.confirmed(), postgres_.info.server.wal_end);
+  postgres_.Keepalive(postgres_.info.server.wal_end, /*reply_requested=*/true);
+  Pass(milliseconds(250));
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+  postgres_.OtherTraffic();  // which it has not requested
+  Pass(seconds(1));
+  EXPECT_LT(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
+TEST_F(ProgressRecorderTest, ADrainRecordsWalOfOtherTables) {
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.OtherTraffic();
+  Pass(seconds(1));
+  relay_->Drain();
+  Pass(milliseconds(250));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
 TEST_F(ProgressRecorderTest, ADrainRecordsAndConfirmsEverything) {
   Start();
   Pass(seconds(1));
@@ -310,7 +378,7 @@ TEST_F(ProgressRecorderTest, TheRecordIsReadAgainAfterAStartWasRefused) {
 // Nothing else would wake the relay.
 TEST_F(ProgressRecorderTest, ProgressIsRecordedInTheTurnThatReadsIt) {
   Start();
-  Pass(seconds(1));
+  Pass(RecordCadence::kPositionInterval);
   kafka_.auto_acknowledge = false;
   postgres_.OtherTraffic();
   relay_->Turn();

@@ -116,6 +116,22 @@ TEST_F(TransactionCommitterTest, ASingleEventIsCommittedAtOnce) {
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
+TEST_F(TransactionCommitterTest, WalOfOtherTablesIsCommittedRarely) {
+  Begin();
+  Commit("a");
+  Pass(seconds(1));
+  const size_t before = kafka_.commits.size();
+  for (int i = 0; i < 300; ++i) {
+    postgres_.OtherTraffic();
+    Pass(milliseconds(100));
+  }
+  EXPECT_EQ(kafka_.commits.size() - before, 3u);
+  relay_->Drain();
+  Pass(milliseconds(250));
+  ASSERT_TRUE(relay_->finished());
+  EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
+}
+
 TEST_F(TransactionCommitterTest, OnlyWhatIsCommittedIsConfirmed) {
   Begin();
   const Lsn before = postgres_.confirmed();
