@@ -22,7 +22,7 @@ class IdleOutboxTest(IntegrationTest):
         before = self.database.log_end()
         self.write_elsewhere(50)
         self.assertGreater(self.database.log_end() - before, 50 * MEGABYTE)
-        self.settle()
+        self.settle_wal()
         self.assertEqual(self.ids(), [])
         self.assertIsNone(self.relay.metric("walrelay_events_received_total"))
 
@@ -30,12 +30,12 @@ class IdleOutboxTest(IntegrationTest):
         self.postgres.psql("CREATE TABLE busy AS SELECT repeat('x', 1000) "
                            "FROM generate_series(1, 30000)")
         self.addCleanup(self.postgres.psql, "DROP TABLE busy")
-        self.settle()
+        self.settle_wal()
 
     def test_rolled_back_rows_are_confirmed(self) -> None:
         with self.database.transaction(end="ROLLBACK") as cursor:
             self.outbox.insert(*range(1000), cursor=cursor)
-        self.settle()
+        self.settle_wal()
         self.assertEqual(self.ids(), [])
 
     def test_wal_is_released(self) -> None:
