@@ -1,10 +1,10 @@
 // RecordCadence: decides when a record of progress is due.
 //
 // A record of published events is due soon: after a crash, what no record names may be published
-// again. A record that only follows the WAL of other tables saves decoding after a restart, and lets
-// the server remove WAL: it is due when it saves enough, or when somebody waits for it. An idle
-// pipeline next to a busy table would otherwise write ten records a second for ever, and with
-// "exactly_once" as many transactions.
+// again. A record that only follows the WAL of other tables saves decoding after a restart, and
+// lets the server remove WAL: it is due when it saves enough, or when the server or a drain waits
+// for it. Otherwise an idle pipeline next to a busy table would write ten records a second, and
+// with "exactly_once" as many transactions.
 //
 // Pure: the caller passes the time. Not thread-safe.
 #pragma once
