@@ -490,14 +490,26 @@ bool RelayProcess::ProgressIsHeld() const {
           use_.progress_in_flight > 0 || use_.progress_held || !producer_ || !producer_->usable());
 }
 
-// A pipeline that is to be replaced must end in time, as a process that is asked to stop must.
-void RelayProcess::CheckDraining() const {
+// A pipeline that is to be replaced must end in time, as a process that is asked to stop must; and
+// soon if it has only to record what is published.
+void RelayProcess::CheckDraining() {
   if (!drains_since_ || pipeline_->relay->finished()) {
+    drains_for_nothing_since_.reset();
     return;
   }
-  if (context_.now() - std::max(*drains_since_, slept_until_) >
-      limits_.drain_timeout + seconds(5)) {
+  const MonoTime now = context_.now();
+  if (now - std::max(*drains_since_, slept_until_) > limits_.drain_timeout + seconds(5)) {
     context_.oracle.Fail("I10 progress", "a pipeline that was asked to stop has not ended");
+  }
+  const bool waits = !source_.streaming() || source_.in_transaction() ||
+                     use_.records_in_flight > 0 || ProgressIsHeld() || source_.was_restored();
+  if (waits) {
+    drains_for_nothing_since_.reset();
+    return;
+  }
+  drains_for_nothing_since_ = drains_for_nothing_since_.value_or(now);
+  if (now - std::max(*drains_for_nothing_since_, slept_until_) > seconds(1)) {
+    context_.oracle.Fail("I10 progress", "a pipeline that was asked to stop waits for nothing");
   }
 }
 

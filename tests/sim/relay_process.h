@@ -173,7 +173,7 @@ class RelayProcess final : private RelayHost {
   };
   void CheckConfirmed(Lsn acknowledged, Micros within, std::optional<Unconfirmed>& unconfirmed);
   bool ProgressIsHeld() const;
-  void CheckDraining() const;
+  void CheckDraining();
   void NoteStatus();
   void CheckNaming(const RelayStatus& status);
   // Whether every surface says that there is nothing to do: the page, /readyz, and the age.
@@ -214,6 +214,7 @@ class RelayProcess final : private RelayHost {
   bool in_turn_ = false;
   bool has_streamed_ = false;
   std::optional<MonoTime> drains_since_;
+  std::optional<MonoTime> drains_for_nothing_since_;
   std::shared_ptr<Link> drained_link_;  // the stream at that time
 
   MonoTime slept_until_;

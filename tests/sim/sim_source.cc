@@ -240,6 +240,7 @@ void SimSource::OnReplaced(bool acknowledged) {
 
 void SimSource::NoteStart(Lsn position) {
   handled_again_ = Lsn();
+  in_transaction_ = false;
   const bool same = handled_producer_ == host_.producers() && host_.has_producer() &&
                     handled_timeline_ == server_.timeline() && !host_.has_rivals();
   // A successor knows what its predecessor's producer had published.
@@ -328,6 +329,7 @@ void SimSource::Witness(std::string_view message) {
 
 void SimSource::Consume(size_t count) {
   for (size_t i = 0; i < count; ++i) {
+    in_transaction_ = TypeOf(views_[i]) == 'B' || (in_transaction_ && TypeOf(views_[i]) != 'C');
     // What is recorded as published passes by without being published, and may do so again.
     if (TypeOf(views_[i]) == 'C' && LsnAt(views_[i], kCommitEnd) > covered_) {
       const Lsn end = LsnAt(views_[i], kCommitEnd);

@@ -85,6 +85,8 @@ class SimSource final : public ReplicationSource {
   // The progress record that the relay has read on this connection; before, or if it does not read
   // one, the newest when the catalog was read.
   const std::optional<Progress>& record_seen() const { return looked_record_; }
+  // Whether a transaction was handled in part.
+  bool in_transaction() const { return in_transaction_; }
   // Whether the stream has still to contain the last transaction of the record.
   bool awaits_last() const { return expected_ && !last_passed_; }
   // Whether the stream is before the last transaction that is recorded as published: until it has
@@ -170,6 +172,7 @@ class SimSource final : public ReplicationSource {
   absl::flat_hash_set<uint64_t> seen_;  // positions that this process may confirm
   Lsn handled_end_;
   Lsn handled_again_;
+  bool in_transaction_ = false;
   Lsn produced_;  // the greatest COMMIT of an event that was produced, as far as it is in flight
   Lsn awaited_end_;
   uint32_t handled_timeline_ = 0;
