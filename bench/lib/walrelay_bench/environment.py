@@ -171,9 +171,10 @@ class Environment:
         self.sql(f"VACUUM (ANALYZE) {table}; CHECKPOINT")
 
     def wal_end(self) -> str:
-        # Emits a WAL record, so that a client can reach the position.
-        return self.sql("SELECT pg_logical_emit_message(true, 'bench', 'end'); SELECT pg_current_wal_flush_lsn()"
-                        ).splitlines()[-1]
+        # The end of the last transaction: walrelay confirms what is behind it seconds later. Emits a WAL record that
+        # follows, so that every client can reach the position.
+        return self.sql("SELECT pg_current_wal_insert_lsn(); SELECT pg_logical_emit_message(true, 'bench', 'end')"
+                        ).splitlines()[0]
 
     def is_confirmed(self, position: str | None) -> bool:
         """Whether SLOT is confirmed up to a position that wal_end() has returned."""
