@@ -1,6 +1,11 @@
 #!/usr/bin/python3
 """An idle outbox next to busy tables: the slot retains no WAL, and the relay does not load the server."""
 
+import time
+
+from walrelay_test.once_case import OnceCase
+from walrelay_test.pgoutput import parse_lsn
+from walrelay_test.progress_case import ProgressCase
 from walrelay_test.testcase import IntegrationTest, main
 
 MEGABYTE = 1 << 20
@@ -18,6 +23,13 @@ class IdleOutboxTest(IntegrationTest):
         for _ in range(megabytes):
             self.sql("INSERT INTO busy (filler) SELECT repeat('x', 1000) FROM generate_series(1, 1000)")
 
+    def stop_confirmed(self) -> None:
+        """A relay that stops confirms what it has read."""
+        end = self.database.log_end()
+        self.settle()
+        self.assertEqual(self.relay.stop(), 0)
+        self.assertGreaterEqual(self.database.confirmed(self.slot), end)
+
     def test_wal_of_a_busy_table_is_confirmed(self) -> None:
         before = self.database.log_end()
         self.write_elsewhere(50)
@@ -30,12 +42,12 @@ class IdleOutboxTest(IntegrationTest):
         self.postgres.psql("CREATE TABLE busy AS SELECT repeat('x', 1000) "
                            "FROM generate_series(1, 30000)")
         self.addCleanup(self.postgres.psql, "DROP TABLE busy")
-        self.settle_wal()
+        self.stop_confirmed()
 
     def test_rolled_back_rows_are_confirmed(self) -> None:
         with self.database.transaction(end="ROLLBACK") as cursor:
             self.outbox.insert(*range(1000), cursor=cursor)
-        self.settle_wal()
+        self.stop_confirmed()
         self.assertEqual(self.ids(), [])
 
     def test_wal_is_released(self) -> None:
@@ -62,6 +74,29 @@ class IdleOutboxTest(IntegrationTest):
         # A client that answers every keepalive gets the next one immediately: tens of thousands per second.
         self.assertLess(self.relay.metric("walrelay_replication_messages_total", type="keepalive"), 500)
         self.assertLess(self.relay.metric("walrelay_replication_status_updates_total"), 500)
+
+
+class IdleRecordsTest(ProgressCase):
+    def test_wal_of_a_busy_table_is_recorded_rarely(self) -> None:
+        self.sql("CREATE TABLE busy (id int)")
+        relay = self.start_streaming()
+        self.outbox.insert(1)
+        self.settle()
+        before, started = self.count(), time.monotonic()
+        for step in range(15):
+            self.sql("INSERT INTO busy VALUES (%s)", step)
+            end = self.database.log_end()
+            relay.wait_until(lambda: parse_lsn(relay.status()["relay"]["flushed_lsn"]) >= end, 60, "the WAL to be read")
+        self.assertLessEqual(self.count() - before, (time.monotonic() - started) / 10 + 2)
+        self.assertEqual(relay.stop(), 0)
+        self.assertGreaterEqual(self.database.confirmed(self.slot), end)
+
+    def count(self) -> float:
+        return self.relays[0].metric("walrelay_progress_records_total") or 0
+
+
+class IdleTransactionsTest(IdleRecordsTest, OnceCase):
+    """Each record is a transaction."""
 
 
 class LagMetricTest(IntegrationTest):
