@@ -2,7 +2,8 @@
 //
 // Enabled in release builds. A violation is a bug in walrelay, never bad input (which is a Status):
 // the process aborts immediately, confirms nothing more, and after a restart Postgres sends every
-// unacknowledged event again. Continuing with a broken invariant could lose events.
+// unacknowledged event again. Continuing with a broken invariant could lose events. A fleet
+// restarts by itself (daemon/worker_process.h).
 #pragma once
 
 namespace walrelay {

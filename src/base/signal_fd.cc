@@ -1,6 +1,7 @@
 #include "base/signal_fd.h"
 
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -24,6 +25,12 @@ int SignalFd::Take() {
   signalfd_siginfo info;
   const bool taken = ::read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info));
   return taken ? static_cast<int>(info.ssi_signo) : 0;
+}
+
+void PassSignal(int sender, int signal) {
+  signalfd_siginfo info{};
+  info.ssi_signo = static_cast<uint32_t>(signal);
+  (void)::send(sender, &info, sizeof(info), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 namespace {

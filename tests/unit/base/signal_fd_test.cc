@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 namespace walrelay {
 namespace {
@@ -37,6 +38,18 @@ TEST_F(SignalFdTest, SignalsOfTheSameNumberAreMerged) {
   ::pthread_kill(::pthread_self(), SIGUSR2);
   ::pthread_kill(::pthread_self(), SIGUSR2);
   EXPECT_EQ(signals.Take(), SIGUSR2);
+  EXPECT_EQ(signals.Take(), 0);
+}
+
+TEST_F(SignalFdTest, SignalsOfAnotherProcessArePassedOn) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  const UniqueFd sender(ends[0]);
+  SignalFd signals{UniqueFd(ends[1])};
+  PassSignal(sender.get(), SIGHUP);
+  PassSignal(sender.get(), SIGTERM);
+  EXPECT_EQ(signals.Take(), SIGHUP);
+  EXPECT_EQ(signals.Take(), SIGTERM);
   EXPECT_EQ(signals.Take(), 0);
 }
 
