@@ -30,8 +30,9 @@ struct RunFlags {
 };
 // Runs until SIGTERM, SIGINT or, with a single pipeline, an error that ends the relay. With
 // several, the invalid ones do not run; 78 if none is valid. 0 after a complete drain, 75 after a
-// second signal, 4 for a gap with source.on_gap = "exit". If Kafka clients do not close within
-// three seconds, the process ends without destructors.
+// second signal, 4 for a gap with source.on_gap = "exit". Several run in a worker process, which is
+// started again after an internal error; 70 if that does not help. If Kafka clients do not close
+// within three seconds, the process ends without destructors.
 ExitCode RunCommand(const RunFlags& flags);
 
 // `offline`: neither Postgres nor Kafka is contacted.

@@ -70,12 +70,8 @@ void LogStart(const ProcessSpec& spec) {
   }
 }
 
-}  // namespace
-
-ExitCode RunCommand(const RunFlags& flags) {
-  // Before any thread starts: threads inherit the mask that blocks these signals, so that only the
-  // main thread receives them.
-  DaemonSignals signals;
+// `worker`: nullptr for a process without a parent.
+ExitCode Run(const RunFlags& flags, SignalFd& signals, Worker* worker) {
   auto spec = Load(flags);
   if (!spec.ok()) {
     return Report(spec.status());
@@ -84,6 +80,10 @@ ExitCode RunCommand(const RunFlags& flags) {
     return Report(valid);
   }
   StartLogging(spec->log.level, spec->log.format);
+  if (worker != nullptr && !worker->failures().unknown().empty()) {
+    LogStatus(LogLevel::kError, "worker_failed",
+              Error(ErrorCode::kWorkerFailed, worker->failures().unknown()));
+  }
   LogStart(*spec);
   // Lines about the process name its pipeline, if there is only one.
   const bool fleet = !flags.config_dir.empty();
@@ -95,7 +95,8 @@ ExitCode RunCommand(const RunFlags& flags) {
   const DaemonOptions options{.load = [&flags] { return Load(flags); },
                               .config_path = ConfigPath(flags.config_dir, flags.config),
                               .fleet = fleet,
-                              .observer = MakeObserver(flags.events, clock)};
+                              .observer = MakeObserver(flags.events, clock),
+                              .worker = worker};
   const DaemonEnd end = RunDaemon(*std::move(spec), options, signals);
   const bool aborted = absl::IsAborted(end.status);
   if (!end.status.ok() && !aborted) {
@@ -108,6 +109,20 @@ ExitCode RunCommand(const RunFlags& flags) {
     std::_Exit(static_cast<int>(code));  // their threads use what exit() would destroy
   }
   return code;
+}
+
+}  // namespace
+
+// Signals are blocked before any thread starts: threads inherit the mask, so that only the main
+// thread receives them.
+ExitCode RunCommand(const RunFlags& flags) {
+  if (flags.config_dir.empty()) {
+    DaemonSignals signals;
+    return Run(flags, signals, nullptr);
+  }
+  const absl::StatusOr<ExitCode> code =
+      RunInWorker([&flags](Worker& worker) { return Run(flags, worker.signals(), &worker); });
+  return code.ok() ? *code : Report(code.status());
 }
 
 }  // namespace walrelay

@@ -26,6 +26,8 @@ namespace {
 
 // How long the process waits at its end for Kafka clients to close.
 constexpr std::chrono::seconds kCloseTimeout{3};
+// The pipelines run by then.
+constexpr std::chrono::seconds kSamplesAfterAFailure{2};
 
 // Returns nullptr on failure: then only `walrelay reload` is unavailable; SIGHUP works.
 std::unique_ptr<ControlServer> StartControl(const std::string& config_path, ReloadQueue& reloads) {
@@ -64,18 +66,27 @@ class Daemon {
         log_(spec.log),
         wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
         reloads_([this] { Wake(); }),
-        notifier_(SystemdNotifier::FromEnvironment(), clock_),
-        supervisor_({.clock = clock_,
-                     .start =
-                         [this](PipelineStart start) {
-                           return StartPipelineThread(
-                               {.clock = clock_, .observer = options_.observer}, std::move(start));
-                         },
-                     .list = list_,
-                     .registry = registry_,
-                     .wake = [this] { Wake(); },
-                     .seed = std::random_device()(),
-                     .restart = options.fleet}),
+        notifier_(options.worker != nullptr ? options.worker->notifier()
+                                            : SystemdNotifier::FromEnvironment(),
+                  clock_),
+        supervisor_(
+            {.clock = clock_,
+             .start =
+                 [this](PipelineStart start) {
+                   return StartPipelineThread({.clock = clock_,
+                                               .observer = options_.observer,
+                                               .first_sample = FirstSample()},
+                                              std::move(start));
+                 },
+             .list = list_,
+             .registry = registry_,
+             .wake = [this] { Wake(); },
+             .seed = std::random_device()(),
+             .restart = options.fleet,
+             .failures = options.worker != nullptr ? options.worker->failures().pipelines()
+                                                   : std::vector<PipelineFailure>(),
+             .release =
+                 [this](const PipelineIdentity& pipeline) { options_.worker->Release(pipeline); }}),
         specs_(std::move(spec.pipelines)) {
     WR_CHECK(wake_.valid(), "the kernel has eventfd");
   }
@@ -118,6 +129,12 @@ class Daemon {
   }
 
  private:
+  // After a failure all pipelines start at once, and events wait for them.
+  Micros FirstSample() const {
+    const bool failed = options_.worker != nullptr && options_.worker->failures().any();
+    return failed ? kSamplesAfterAFailure : Micros(0);
+  }
+
   void Wake() {
     WR_CHECK(eventfd_write(wake_.get(), 1) == 0, "the counter of an eventfd has room");
   }
@@ -154,7 +171,9 @@ class Daemon {
           supervisor_.RequestStop();
           // The threads may be in a call that nothing interrupts. Nothing is lost: the next start
           // reads the unconfirmed events again.
-          ExitAtSignals({SIGTERM, SIGINT}, static_cast<int>(ExitCode::kTemporary));
+          if (options_.worker == nullptr) {
+            ExitAtSignals({SIGTERM, SIGINT}, static_cast<int>(ExitCode::kTemporary));
+          }
       }
     }
   }

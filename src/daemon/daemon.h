@@ -1,6 +1,7 @@
 // Daemon: the process of `walrelay run`: its pipelines, signals, HTTP listener and control socket.
 //
-//   SIGTERM, SIGINT   drain all pipelines and exit; a second one exits at once
+//   SIGTERM, SIGINT   drain all pipelines and exit; a second one exits at once (that of a worker
+//                     process is handled by its parent)
 //   SIGHUP            read the configuration again, as `walrelay reload` does
 //   SIGUSR1           log the status of each pipeline
 //   SIGUSR2           switch to log level debug, and back the next time
@@ -14,6 +15,7 @@
 #include "absl/status/status.h"
 #include "base/signal_fd.h"
 #include "daemon/pipeline_spec.h"
+#include "daemon/worker_process.h"
 #include "relay/relay.h"
 
 namespace walrelay {
@@ -33,6 +35,8 @@ struct DaemonOptions {
   bool fleet = false;
   // Called for each acknowledged event, on the thread of its pipeline. May be empty.
   Relay::DeliveryObserver observer;
+  // If this process is a worker. Must outlive the daemon.
+  Worker* worker = nullptr;
 };
 
 // How a daemon ended.

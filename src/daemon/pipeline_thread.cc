@@ -133,6 +133,7 @@ class PipelineThread final : public RunningPipeline {
         owned_config_(std::move(start.config)),
         config_(*owned_config_),
         clock_(host.clock),
+        first_sample_(host.first_sample),
         board_(std::move(start.board)),
         metrics_(std::move(start.metrics)),
         // A slow Postgres keeps the thread in Open(), where it is still alive. A stop request
@@ -218,7 +219,8 @@ class PipelineThread final : public RunningPipeline {
   void Run(const std::function<void()>& on_end) {
     {
       const auto control = StartControl(config_, *board_, loop_);
-      const SlotSampler sampler(config_, clock_, *metrics_, MakeCallbacks(*board_, loop_, clock_));
+      const SlotSampler sampler(config_, clock_, *metrics_, MakeCallbacks(*board_, loop_, clock_),
+                                first_sample_);
       const SlotCopyWatch copies(config_, *metrics_, [this](std::vector<SlotCopy> read) {
         board_->SetSlotCopies(std::move(read));
       });
@@ -234,6 +236,7 @@ class PipelineThread final : public RunningPipeline {
   const std::shared_ptr<const Config> owned_config_;
   const Config& config_;
   const Clock& clock_;
+  const Micros first_sample_;
   const std::shared_ptr<StatusBoard> board_;
   const std::shared_ptr<Metrics> metrics_;
   Reaper reaper_;  // before the relay, whose producers it closes

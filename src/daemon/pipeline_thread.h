@@ -22,6 +22,9 @@ struct PipelineHost {
   const Clock& clock;
   // Called for each acknowledged event, on the thread of its pipeline. May be empty.
   Relay::DeliveryObserver observer;
+  // After it the slots are sampled. Where many pipelines start at a time, they wait for the CPU of
+  // the server, of which the first sample of a connection needs as much as a start.
+  Micros first_sample{0};
 };
 
 // Errors: an invalid configuration; no thread runs then.

@@ -27,8 +27,8 @@ constexpr Micros kStable = std::chrono::minutes(1);
 // table may be created while the process runs.
 bool IsFinal(const absl::Status& error) {
   const Reaction reaction = ReactionTo(error);
-  return reaction == Reaction::kGap || reaction == Reaction::kConfiguration ||
-         reaction == Reaction::kUsage;
+  return CodeOf(error) == ErrorCode::kPipelineIsolated || reaction == Reaction::kGap ||
+         reaction == Reaction::kConfiguration || reaction == Reaction::kUsage;
 }
 
 // The memory is about a slot: another one has another position.
@@ -66,6 +66,7 @@ std::vector<PipelineChange> Supervisor::Apply(std::vector<PipelineSpec> specs) {
       changes.push_back({.name = name, .outcome = ChangeOutcome::kRemoved});
     }
   }
+  applied_ = true;
   Turn();
   return changes;
 }
@@ -95,6 +96,9 @@ PipelineChange Supervisor::ApplyTo(Entry& entry, PipelineSpec spec) {
     }
     entry.next = *std::move(spec.config);
     entry.start_at = parts_.clock.Now();
+    if (!applied_) {
+      Recall(spec.name, entry);
+    }
     return change;
   }
   change.options = ChangedOptions(*entry.config, *spec.config);
@@ -109,16 +113,50 @@ PipelineChange Supervisor::ApplyTo(Entry& entry, PipelineSpec spec) {
   return change;
 }
 
+void Supervisor::Adopt(Entry& entry) {
+  entry.config = std::exchange(entry.next, std::nullopt);
+  entry.board = std::make_shared<StatusBoard>(entry.config->metrics.slot_poll_interval);
+  entry.identity = IdentityOf(entry.config->source);
+  entry.metrics = MetricsOf(entry.identity);
+}
+
+PipelineFailure* Supervisor::FindFailure(const PipelineIdentity& pipeline) {
+  const auto found =
+      std::find_if(parts_.failures.begin(), parts_.failures.end(),
+                   [&](const PipelineFailure& each) { return each.pipeline == pipeline; });
+  return found != parts_.failures.end() ? &*found : nullptr;
+}
+
+void Supervisor::Recall(const std::string& name, Entry& entry) {
+  const PipelineFailure* const failure = FindFailure(IdentityOf(entry.next->source));
+  if (failure == nullptr) {
+    return;
+  }
+  Adopt(entry);
+  entry.metrics->internal_errors->Increment(static_cast<double>(failure->times));
+  if (failure->isolated || failure->is_latest) {
+    const absl::Status error =
+        Error(failure->isolated ? ErrorCode::kPipelineIsolated : ErrorCode::kPipelineAborted,
+              failure->what);
+    entry.board->NoteError(error, parts_.clock.WallNow());
+    OnFailed(name, entry, error);
+  }
+}
+
 void Supervisor::Start(const std::string& name, Entry& entry) {
   WR_CHECK(entry.running == nullptr && !stopping_, "one run of a pipeline follows another");
   entry.start_at.reset();
   if (entry.next) {
-    entry.config = std::exchange(entry.next, std::nullopt);
-    entry.board = std::make_shared<StatusBoard>(entry.config->metrics.slot_poll_interval);
-    entry.identity = IdentityOf(entry.config->source);
-    entry.metrics = MetricsOf(entry.identity);
+    Adopt(entry);
   }
   WR_CHECK(entry.config.has_value() && entry.board != nullptr, "a pipeline has a configuration");
+  // What fails here is a failure of the pipeline.
+  const LogScope scope(entry.identity);
+  if (PipelineFailure* const failure = FindFailure(entry.identity);
+      failure != nullptr && std::exchange(failure->isolated, false)) {
+    parts_.release(entry.identity);
+  }
+  entry.metrics->isolated->Set(0);
   auto running = parts_.start({.name = name,
                                .config = std::make_shared<const Config>(*entry.config),
                                .identity = entry.identity,
@@ -137,6 +175,7 @@ void Supervisor::Start(const std::string& name, Entry& entry) {
 
 // The order of the cases: a stop of the process is final, and a successor starts at once.
 void Supervisor::OnEnded(const std::string& name, Entry& entry) {
+  const LogScope scope(entry.identity);
   const absl::Status result = entry.running->result();
   if (stopping_) {
     result_ = result_.ok() || absl::IsAborted(result) ? result : result_;
@@ -177,7 +216,9 @@ void Supervisor::OnFailed(const std::string& name, Entry& entry, const absl::Sta
               {{"pipeline", name}, {"restart_in_ms", delay.count() / 1000}});
   } else {
     entry.start_at.reset();
-    status.waits_for = "a change of its configuration and a reload";
+    status.waits_for = CodeOf(error) == ErrorCode::kPipelineIsolated
+                           ? "a reload"
+                           : "a change of its configuration and a reload";
     LogStatus(LogLevel::kError, "pipeline_failed", error, {{"pipeline", name}});
   }
   entry.metrics->state.SetOnly(NameOf(RelayState::kStopped));
@@ -185,6 +226,7 @@ void Supervisor::OnFailed(const std::string& name, Entry& entry, const absl::Sta
        {&entry.metrics->ready, &entry.metrics->leader, &entry.metrics->replication_connected}) {
     (*gauge)->Set(0);
   }
+  entry.metrics->isolated->Set(CodeOf(error) == ErrorCode::kPipelineIsolated ? 1 : 0);
   entry.board->Publish(std::move(status));
 }
 

@@ -8,6 +8,9 @@
 // A changed configuration replaces a pipeline: the running one drains, and its successor continues
 // with what it knew of the source, so that a gap is noticed across the change.
 //
+// A pipeline that ended the worker process starts some seconds after the others, so that they are
+// not interrupted again at once; one that is isolated does not start before the next reload.
+//
 // Single-threaded.
 #pragma once
 
@@ -21,6 +24,7 @@
 
 #include "admin/pipeline_list.h"
 #include "base/backoff.h"
+#include "daemon/failure_history.h"
 #include "daemon/pipeline_spec.h"
 #include "daemon/running_pipeline.h"
 #include "walrelay/clock.h"
@@ -49,6 +53,10 @@ class Supervisor {
     uint64_t seed = 0;  // for the jitter of the delays
     // False: the process ends with its only pipeline.
     bool restart = false;
+    // What ended earlier worker processes; heeded by the first Apply().
+    std::vector<PipelineFailure> failures = {};
+    // An isolated pipeline is started again, because an operator asked for it.
+    std::function<void(const PipelineIdentity&)> release = {};
   };
 
   // The references must outlive it.
@@ -98,6 +106,11 @@ class Supervisor {
   };
 
   PipelineChange ApplyTo(Entry& entry, PipelineSpec spec);
+  // Makes `entry.next` the present configuration, with what shows it.
+  void Adopt(Entry& entry);
+  // Heeds what is known of earlier worker processes: the pipeline may start later, or not at all.
+  void Recall(const std::string& name, Entry& entry);
+  PipelineFailure* FindFailure(const PipelineIdentity& pipeline);
   // Starts the entry's configuration now. After an error the entry does not run.
   void Start(const std::string& name, Entry& entry);
   // `entry.running` has ended.
@@ -114,6 +127,7 @@ class Supervisor {
   std::map<std::string, Entry> entries_;                   // by name
   std::vector<std::unique_ptr<RunningPipeline>> closing_;  // ended; some clients are not closed yet
   std::map<PipelineIdentity, std::weak_ptr<Metrics>> metrics_;
+  bool applied_ = false;  // Apply() was called
   bool stopping_ = false;
   bool ended_ = false;  // the only pipeline has ended
   absl::Status result_;

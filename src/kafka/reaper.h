@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "walrelay/clock.h"
 
 namespace walrelay {
@@ -35,7 +36,9 @@ class Reaper {
   template <typename Object>
   void Destroy(std::unique_ptr<Object> object) {
     Begin();
-    std::thread([state = state_, object = std::move(object)]() mutable {
+    std::thread([scope = LogScope::Current(), state = state_,
+                 object = std::move(object)]() mutable {
+      const LogScope in(scope);
       object.reset();
       End(*state);
     }).detach();

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "base/loopback.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -103,7 +104,7 @@ absl::StatusOr<PGconn*> StartOnThread(const ConnectionParameters& parameters, St
         "earlier attempts still resolve the name of the host: the resolver does not answer");
   }
   const auto attempt = std::make_shared<Attempt>();
-  std::thread([attempt, parameters] { RunAttempt(attempt, parameters); }).detach();
+  std::thread(InLogScope([attempt, parameters] { RunAttempt(attempt, parameters); })).detach();
   const absl::Status status = AwaitReady({attempt->done.get(), POLLIN, 0}, interrupt_fd, deadline);
   const std::lock_guard lock(attempt->mutex);
   if (status.ok()) {

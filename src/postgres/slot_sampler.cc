@@ -51,24 +51,24 @@ void SetOrClear(PlainMetric<prometheus::Gauge>& gauge, std::optional<double> val
 
 // The thread starts last, when all members exist.
 SlotSampler::SlotSampler(const Config& config, const Clock& clock, Metrics& metrics,
-                         Callbacks callbacks)
+                         Callbacks callbacks, Micros delay)
     : config_(config),
       clock_(clock),
       metrics_(metrics),
       callbacks_(std::move(callbacks)),
       stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       tables_(config, clock, metrics, callbacks_.tables),
-      thread_(InLogScope([this] { Run(); })) {}
+      thread_(InLogScope([this, delay] { Run(delay); })) {}
 
 SlotSampler::~SlotSampler() {
   eventfd_write(stop_.get(), 1);
   thread_.join();
 }
 
-// The first sample is taken at once. A failure is retried at the next interval, as a sample is.
-void SlotSampler::Run() {
+// A failure is retried at the next interval, as a sample is.
+void SlotSampler::Run(Micros delay) {
   *metrics_.slot_sample_errors;  // exists from now on: an alert would not see the step to 1
-  do {
+  for (Micros rest = delay; Rest(rest); rest = config_.metrics.slot_poll_interval) {
     const absl::Status status = Sample();
     if (absl::IsCancelled(status)) {
       return;
@@ -76,7 +76,7 @@ void SlotSampler::Run() {
     if (!status.ok()) {
       OnLookFailed(status);
     }
-  } while (Rest(config_.metrics.slot_poll_interval));
+  }
 }
 
 // In the order of importance: what fails later in a sample costs only what comes after it.

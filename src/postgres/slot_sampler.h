@@ -56,8 +56,10 @@ class SlotSampler {
   };
 
   // All arguments must outlive the sampler.
-  // Starts the thread. The callbacks must not block: a late sample makes the forecast worse.
-  SlotSampler(const Config& config, const Clock& clock, Metrics& metrics, Callbacks callbacks);
+  // Starts the thread, which takes the first sample after `delay`. The callbacks must not block: a
+  // late sample makes the forecast worse.
+  SlotSampler(const Config& config, const Clock& clock, Metrics& metrics, Callbacks callbacks,
+              Micros delay = Micros(0));
   // Interrupts a sample that is being taken, and waits for the thread.
   ~SlotSampler();
 
@@ -65,8 +67,8 @@ class SlotSampler {
   SlotSampler& operator=(const SlotSampler&) = delete;
 
  private:
-  // The body of the thread: a sample per interval.
-  void Run();
+  // The body of the thread: a sample per interval, after a first delay.
+  void Run(Micros delay);
   absl::Status Sample();
   // Keeps the connection between samples; a new one after an error.
   absl::Status EnsureConnected();

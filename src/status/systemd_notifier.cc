@@ -53,8 +53,20 @@ SystemdNotifier SystemdNotifier::FromEnvironment() {
   return manager;
 }
 
+SystemdNotifier SystemdNotifier::Through(std::function<void(std::string_view)> send,
+                                         std::optional<Micros> watchdog) {
+  SystemdNotifier manager;
+  manager.send_ = std::move(send);
+  manager.watchdog_ = watchdog;
+  return manager;
+}
+
 void SystemdNotifier::Notify(std::string_view assignments) const {
   if (!listens()) {
+    return;
+  }
+  if (send_ != nullptr) {
+    send_(assignments);
     return;
   }
   sockaddr_un to{};

@@ -6,6 +6,7 @@
 // Source: sd_notify(3), sd_watchdog_enabled(3).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,11 @@ class SystemdNotifier {
   // not supported. WATCHDOG_PID of another process means no watchdog for this one.
   static SystemdNotifier FromEnvironment();
 
-  bool listens() const { return socket_.valid(); }
+  // One whose messages another process sends to systemd: `send` passes them on.
+  static SystemdNotifier Through(std::function<void(std::string_view)> send,
+                                 std::optional<Micros> watchdog);
+
+  bool listens() const { return send_ != nullptr || socket_.valid(); }
   // How long systemd waits for WATCHDOG=1 before it terminates the process; nullopt: no watchdog.
   std::optional<Micros> watchdog() const { return watchdog_; }
 
@@ -32,6 +37,7 @@ class SystemdNotifier {
   void Notify(std::string_view assignments) const;
 
  private:
+  std::function<void(std::string_view)> send_;  // empty: `socket_`
   UniqueFd socket_;
   std::string address_;  // as in the variable: a path, or @ and an abstract name
   std::optional<Micros> watchdog_;

@@ -20,7 +20,7 @@ OF_THE_LEADER = {"walrelay_end_to_end_latency_seconds", "walrelay_stage_latency_
                  "walrelay_replication_received_lsn", "walrelay_events_received_total",
                  "walrelay_progress_recorded_lsn"}
 # Exported only after a failure, after a skipped row, or near a limit.
-OF_TROUBLE = {"walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
+OF_TROUBLE = {"walrelay_internal_errors_total", "walrelay_slot_safe_wal_bytes", "walrelay_slot_seconds_to_loss",
               "walrelay_slot_retained_wal_budget_bytes",
               "walrelay_slot_seconds_until_caught_up",
               "walrelay_replication_disconnects_total", "walrelay_events_skipped_total",
@@ -41,8 +41,9 @@ OF_PRUNING = {"walrelay_pruned_rows_total", "walrelay_prune_unproven_rows",
               "walrelay_prune_last_pass_timestamp_seconds", "walrelay_prune_errors_total",
               "walrelay_prune_partition_problems"}
 # Exported from the start of the process: alerts rest on them.
-OF_ALERTS = {"walrelay_ready", "walrelay_leader", "walrelay_gap_held", "walrelay_replication_connected",
-             "walrelay_oldest_unpublished_age_seconds", "walrelay_slot_sample_errors_total"}
+OF_ALERTS = {"walrelay_ready", "walrelay_leader", "walrelay_gap_held", "walrelay_isolated",
+             "walrelay_replication_connected", "walrelay_oldest_unpublished_age_seconds",
+             "walrelay_slot_sample_errors_total"}
 
 
 class MetricsCase(IntegrationTest):

@@ -179,6 +179,11 @@ class RelayProcess:
 
     # --- resources ---
 
+    def processes(self) -> list[int]:
+        """The process, and the worker of several pipelines."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return [self.pid, *map(int, children)]
+
     def memory_mb(self, name: str = "VmHWM") -> float:
         """Peak resident memory, or another line of /proc/PID/status, in MiB."""
         status = Path(f"/proc/{self.pid}/status").read_text()

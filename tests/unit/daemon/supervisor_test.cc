@@ -6,6 +6,7 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/status_matchers.h"
+#include "postgres/connection_parameters.h"
 
 namespace walrelay {
 namespace {
@@ -47,7 +48,7 @@ class FakePipeline final : public RunningPipeline {
 
 class SupervisorTest : public ::testing::Test {
  protected:
-  explicit SupervisorTest(bool restart = true)
+  explicit SupervisorTest(bool restart = true, std::vector<PipelineFailure> failures = {})
       : supervisor_({.clock = clock_,
                      .start = [this](PipelineStart start)
                          -> absl::StatusOr<std::unique_ptr<RunningPipeline>> {
@@ -63,7 +64,12 @@ class SupervisorTest : public ::testing::Test {
                      .list = list_,
                      .registry = registry_,
                      .wake = [] {},
-                     .restart = restart}) {}
+                     .restart = restart,
+                     .failures = std::move(failures),
+                     .release =
+                         [this](const PipelineIdentity& pipeline) {
+                           released_.push_back(pipeline.slot);
+                         }}) {}
 
   static PipelineSpec Spec(const std::string& name, const std::string& slot = "s") {
     Config config;
@@ -104,6 +110,7 @@ class SupervisorTest : public ::testing::Test {
   MetricsRegistry registry_;
   absl::Status start_error_;
   std::vector<std::unique_ptr<Seen>> starts_;  // in order; outlives the supervisor
+  std::vector<std::string> released_;          // slots
   Supervisor supervisor_;
 };
 
@@ -371,6 +378,89 @@ TEST_F(SupervisorTest, DrainMayTakeAsLongAsTheLongestTimeout) {
   slow.config->pipeline.drain_timeout = seconds(40);
   Apply({Spec("a"), slow});
   EXPECT_EQ(supervisor_.drain_timeout(), seconds(40));
+}
+
+// The pipelines of slot "s" ended earlier worker processes.
+class FailureTest : public SupervisorTest {
+ protected:
+  explicit FailureTest(PipelineFailure failure)
+      : SupervisorTest(/*restart=*/true, {[&failure] {
+                         failure.pipeline = IdentityOf(Spec("a").config->source);
+                         failure.what = "signal 6";
+                         return failure;
+                       }()}) {}
+  // The value of a series of the pipeline; "": none.
+  std::string Metric(const std::string& name) const {
+    const PipelineIdentity pipeline = IdentityOf(Spec("a").config->source);
+    const std::string series =
+        name + "{slot=\"" + pipeline.slot + "\",source=\"" + pipeline.source + "\"} ";
+    const std::string text = registry_.Text();
+    const size_t begin = text.find(series);
+    return begin == std::string::npos
+               ? ""
+               : text.substr(begin + series.size(), text.find('\n', begin) - begin - series.size());
+  }
+};
+
+class LatestFailureTest : public FailureTest {
+ protected:
+  LatestFailureTest() : FailureTest({.times = 1, .is_latest = true}) {}
+};
+
+TEST_F(LatestFailureTest, PipelineStartsAfterTheOthers) {
+  Apply({Spec("a"), Spec("b", "other")});
+  EXPECT_THAT(Started(), ElementsAre("b"));
+  EXPECT_THAT(StatusOf(0).error, HasError(ErrorCode::kPipelineAborted));
+  EXPECT_EQ(StatusOf(0).state, RelayState::kStopped);
+  ASSERT_TRUE(supervisor_.next_start().has_value());
+  Pass(*supervisor_.next_start() - clock_.Now());
+  EXPECT_THAT(Started(), ElementsAre("b", "a"));
+  EXPECT_THAT(released_, IsEmpty());
+  EXPECT_EQ(Metric("walrelay_internal_errors_total"), "1");
+  // It is one of the recent errors of the running pipeline.
+  const StatusSnapshot shown = list_.Get()[0].board->Snapshot();
+  ASSERT_EQ(shown.errors.size(), 1u);
+  EXPECT_THAT(shown.errors[0].error, HasError(ErrorCode::kPipelineAborted));
+}
+
+class IsolatedTest : public FailureTest {
+ protected:
+  IsolatedTest() : FailureTest({.times = 2, .isolated = true, .is_latest = true}) {}
+};
+
+TEST_F(IsolatedTest, PipelineDoesNotRunUntilAReload) {
+  Apply({Spec("a"), Spec("b", "other")});
+  EXPECT_FALSE(supervisor_.next_start().has_value());
+  Pass(minutes(90));
+  EXPECT_THAT(Started(), ElementsAre("b"));
+  EXPECT_THAT(StatusOf(0).error, HasError(ErrorCode::kPipelineIsolated));
+  EXPECT_EQ(StatusOf(0).waits_for, "a reload");
+  EXPECT_EQ(Metric("walrelay_isolated"), "1");
+  EXPECT_THAT(released_, IsEmpty());
+
+  EXPECT_THAT(Apply({Spec("a"), Spec("b", "other")}),
+              ElementsAre(Outcome::kStarted, Outcome::kUnchanged));
+  EXPECT_THAT(Started(), ElementsAre("b", "a"));
+  EXPECT_THAT(released_, ElementsAre("s"));
+  EXPECT_EQ(Metric("walrelay_isolated"), "0");
+}
+
+TEST_F(IsolatedTest, PipelineThatWasNotConfiguredAtTheStartIsReleasedToo) {
+  Apply({Spec("b", "other")});
+  Apply({Spec("a"), Spec("b", "other")});
+  EXPECT_THAT(Started(), ElementsAre("b", "a"));
+  EXPECT_THAT(released_, ElementsAre("s"));
+}
+
+class EarlierFailureTest : public FailureTest {
+ protected:
+  EarlierFailureTest() : FailureTest({.times = 1}) {}
+};
+
+TEST_F(EarlierFailureTest, PipelineStartsWithTheOthers) {
+  Apply({Spec("a"), Spec("b", "other")});
+  EXPECT_THAT(Started(), ElementsAre("a", "b"));
+  EXPECT_EQ(Metric("walrelay_internal_errors_total"), "1");
 }
 
 class SinglePipelineTest : public SupervisorTest {
