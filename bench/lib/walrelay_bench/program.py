@@ -34,12 +34,17 @@ def cost_of(pid: int) -> Cost | None:
     return Cost((int(stat[11]) + int(stat[12])) * _TICK, memory.get("VmRSS", 0), memory.get("VmHWM", 0))
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that its main thread started, and that were not reaped."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def cpu_of_tree(pid: int) -> float:
     """CPU seconds of a process and its children, including exited ones, such as Postgres' backends."""
     def times(path: Path) -> list[float]:
         return [int(word) * _TICK for word in path.read_text().rpartition(")")[2].split()[11:15]]
     seconds = sum(times(Path(f"/proc/{pid}/stat")))
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+    for child in children_of(pid):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             seconds += sum(times(Path(f"/proc/{child}/stat"))[:2])
     return seconds

@@ -2,7 +2,7 @@
 
 import json
 
-from walrelay_bench.program import Program
+from walrelay_bench.program import Program, children_of
 from walrelay_bench.system import Work, load
 
 
@@ -16,3 +16,7 @@ class Peer(load("walrelay-shards")):  # type: ignore[misc]
                 "".join(f"{name} = {json.dumps(value)}\n" for name, value in self.options(number).items()))
         return [Program([self.executable(), "run", "--config-dir", folder, "--set", "http.listen=", "--set",
                          "log.level=warning"], self.log)]
+
+    def pids(self) -> list[int]:
+        """With the worker process. The resident memory of both counts what they share twice."""
+        return [process for parent in super().pids() for process in (parent, *children_of(parent))]
