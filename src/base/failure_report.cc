@@ -17,45 +17,45 @@ namespace {
 
 constexpr int kFatalSignals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 // The kind and the signal, then three texts, each with a zero byte at its end.
-constexpr char kKind = 'F';
-constexpr size_t kMaxOfAText = 512;
+constexpr char kReportKind = 'F';
+constexpr size_t kMaxOfAReportedText = 512;
 
 int report_fd = -1;
-std::atomic_flag reported = ATOMIC_FLAG_INIT;
-std::array<char, 2 + 3 * (kMaxOfAText + 1)> message;
+std::atomic_flag report_begun = ATOMIC_FLAG_INIT;
+std::array<char, 2 + 3 * (kMaxOfAReportedText + 1)> report_bytes;
 // Of the thread. Trivial, so that a handler can read it.
 thread_local constinit const char* failure_text = nullptr;
 
 // Async-signal-safe. A text that is too long, or has a zero byte, is cut.
-size_t Append(std::string_view text, size_t size) {
-  const std::string_view cut = text.substr(0, std::min(text.find('\0'), kMaxOfAText));
-  std::memcpy(message.data() + size, cut.data(), cut.size());
-  message[size + cut.size()] = '\0';
+size_t AppendToReport(std::string_view text, size_t size) {
+  const std::string_view cut = text.substr(0, std::min(text.find('\0'), kMaxOfAReportedText));
+  std::memcpy(report_bytes.data() + size, cut.data(), cut.size());
+  report_bytes[size + cut.size()] = '\0';
   return size + cut.size() + 1;
 }
 
 void OnFatalSignal(int signal) {
-  if (reported.test_and_set()) {
+  if (report_begun.test_and_set()) {
     for (;;) {
       ::pause();  // the thread that failed first ends the process
     }
   }
   const PipelineIdentity* const pipeline = LogScope::Current();
-  message[0] = kKind;
-  message[1] = static_cast<char>(signal);
+  report_bytes[0] = kReportKind;
+  report_bytes[1] = static_cast<char>(signal);
   size_t size = 2;
-  size = Append(pipeline != nullptr ? std::string_view(pipeline->source) : "", size);
-  size = Append(pipeline != nullptr ? std::string_view(pipeline->slot) : "", size);
-  size = Append(failure_text != nullptr ? failure_text : "", size);
+  size = AppendToReport(pipeline != nullptr ? std::string_view(pipeline->source) : "", size);
+  size = AppendToReport(pipeline != nullptr ? std::string_view(pipeline->slot) : "", size);
+  size = AppendToReport(failure_text != nullptr ? failure_text : "", size);
   // Without waiting: a parent that does not read must not keep a failed process alive.
-  (void)::send(report_fd, message.data(), size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)::send(report_fd, report_bytes.data(), size, MSG_NOSIGNAL | MSG_DONTWAIT);
   // Delivered when this function returns, also if another process had sent the signal.
   (void)std::signal(signal, SIG_DFL);
   (void)::raise(signal);
 }
 
 // Removes the text up to the next zero byte, which must be there.
-std::optional<std::string> TakeText(std::string_view& rest) {
+std::optional<std::string> TakeReportedText(std::string_view& rest) {
   const size_t end = rest.find('\0');
   if (end == std::string_view::npos) {
     return std::nullopt;
@@ -86,14 +86,14 @@ void SetFailureText(const char* text) {
 }
 
 std::optional<FailureReport> ParseFailureReport(std::string_view bytes) {
-  if (bytes.size() < 2 || bytes[0] != kKind) {
+  if (bytes.size() < 2 || bytes[0] != kReportKind) {
     return std::nullopt;
   }
   const int signal = bytes[1];
   bytes.remove_prefix(2);
-  auto source = TakeText(bytes);
-  auto slot = TakeText(bytes);
-  auto text = TakeText(bytes);
+  auto source = TakeReportedText(bytes);
+  auto slot = TakeReportedText(bytes);
+  auto text = TakeReportedText(bytes);
   if (!source || !slot || !text) {
     return std::nullopt;
   }
