@@ -214,10 +214,10 @@ bool ProgressRecorder::Moved(const Published& published) const {
              order(recorded_frontier_, recorded_partial_);
 }
 
+// A record that is written again after a refusal may name the last transaction with a frontier
+// before it: events are recorded where the frontier has passed them.
 bool ProgressRecorder::HasEvents(const Published& published) const {
-  const bool comparable = recorded_ && recorded_->generation == identity_.generation &&
-                          recorded_->timeline == identity_.timeline;
-  return !comparable || published.last.commit_lsn > recorded_->last.commit_lsn ||
+  return published.last.commit_lsn >= recorded_frontier_ ||
          published.partial.last_row() > recorded_partial_.last_row();
 }
 

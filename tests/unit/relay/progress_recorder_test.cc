@@ -192,6 +192,24 @@ TEST_F(ProgressRecorderTest, EventsBehindWalOfOtherTablesAreRecordedSoon) {
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
+// The record that is offered again names the event, with a frontier before it.
+TEST_F(ProgressRecorderTest, AnEventIsConfirmedSoonAfterARefusalAndAReconnection) {
+  Start();
+  Pass(seconds(1));
+  kafka_.bad_topics[std::string(kTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
+  const Lsn end = Commit("a");
+  Pass(seconds(1));
+  ASSERT_EQ(State(), RelayState::kBlocked);
+  postgres_.BreakConnection();
+  kafka_.bad_topics.clear();
+  kafka_.looked_up_topics.insert(std::string(kTopic));
+  for (const size_t before = Records().size(); Records().size() == before;) {
+    Pass(milliseconds(10));
+  }
+  Pass(milliseconds(500));
+  EXPECT_EQ(postgres_.confirmed(), end);
+}
+
 TEST_F(ProgressRecorderTest, MuchWalOfOtherTablesIsRecordedSoon) {
   Start();
   Commit("a");
