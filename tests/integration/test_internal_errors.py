@@ -10,6 +10,7 @@ from typing import Any
 
 from walrelay_dev.patience import patient
 from walrelay_dev.ports import free_ports
+from walrelay_dev.process import wait_until
 from walrelay_test.outbox import Outbox
 from walrelay_test.relay_config import build_folder, relay_program, to_toml
 from walrelay_test.servers import test_folder
@@ -106,15 +107,17 @@ class InternalErrorTest(IntegrationTest):
         self.assertEqual(relay.get("/livez")[0], 200)
         self.assertEqual(len(relay.logs("pipeline_failed")), 2)
 
-        # A reload starts it again, and it is isolated at once if it fails.
+        # A reload starts it again, and it is isolated at once if it fails. That may be before the answer to the reload.
         self.reload()
         relay.wait_for_log("pipeline_failed", code="WR-5011", count=2)
         self.wait_for_pipelines(relay, orders="streaming", payments="stopped", refunds="streaming")
+        wait_until(lambda: not self.database.slot(self.slots["payments"], "active"), 30, "the slot to be free")
         # Without the row it runs.
         self.sql("SELECT pg_catalog.pg_replication_slot_advance(%s, pg_catalog.pg_current_wal_insert_lsn())",
                  self.slots["payments"])
         self.write("payments", **{"pipeline.progress": "off"})
-        self.reload()
+        result = self.reload()
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.wait_for_pipelines(relay, orders="streaming", payments="streaming", refunds="streaming")
         self.insert("payments", 3)
         self.settled(relay, "payments")
@@ -156,10 +159,9 @@ class InternalErrorTest(IntegrationTest):
         relay.wait_until(lambda: not any(self.database.slot(slot, "active") for slot in self.slots.values()), 60,
                          "the slots to be free", ended=True)
 
-    def reload(self) -> None:
-        result = subprocess.run([relay_program(), "reload", "--config-dir", self.directory], capture_output=True,
-                                text=True, timeout=patient(30), check=False)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+    def reload(self) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([relay_program(), "reload", "--config-dir", self.directory], capture_output=True,
+                              text=True, timeout=patient(30), check=False)
 
 
 if __name__ == "__main__":
