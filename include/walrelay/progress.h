@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "walrelay/clock.h"
+#include "walrelay/error.h"
 #include "walrelay/lsn.h"
 #include "walrelay/position.h"
 #include "walrelay/published_transaction.h"
@@ -42,6 +43,17 @@ struct PartialTransaction {
   friend bool operator==(const PartialTransaction&, const PartialTransaction&) = default;
 };
 
+// A gap that is held until an operator accepts it: see Gap.
+struct HeldGap {
+  ErrorCode code{};    // with the reaction kGap
+  std::string id;      // as the operator types it
+  std::string reason;  // the message of the error
+  Lsn from;
+  Lsn to;
+
+  friend bool operator==(const HeldGap&, const HeldGap&) = default;
+};
+
 // One version of the record.
 struct Progress {
   std::string pipeline;  // pipeline.id, the record's key
@@ -56,6 +68,9 @@ struct Progress {
   // The number of gaps that operators have accepted. Positions before and after an acceptance are
   // not comparable: a restored server may be far behind the last frontier.
   uint64_t generation = 0;
+  // The gap that was found in this generation: no instance publishes until an operator has accepted
+  // it, which begins the next one. nullopt: none is held.
+  std::optional<HeldGap> held;
   // All events of transactions that committed before it are in the topics.
   Lsn frontier;
   // Events of transactions that committed before it are published; behind it, up to the frontier,
@@ -86,6 +101,20 @@ struct Progress {
   auto Order() const {
     return std::tuple(generation, timeline, frontier, last.commit_lsn, partial.last_row());
   }
+
+  // Another version was read behind this one: the greater of both counts, the other one if they are
+  // equal. A gap that was found in this generation is held, whatever an instance that does not know
+  // of it records.
+  void Add(const Progress& next) {
+    const bool greater = next.Order() >= Order();
+    const bool same = next.generation == generation;
+    const Progress& other = greater ? *this : next;
+    const std::optional<HeldGap> also = same ? other.held : std::nullopt;
+    if (greater) {
+      *this = next;
+    }
+    held = held ? held : also;
+  }
 };
 
 // Where the record of a pipeline is.
@@ -98,7 +127,7 @@ struct ProgressAddress {
 
 // The contents of a progress topic.
 struct ProgressReading {
-  // The version of the pipeline's record with the greatest Order(); nullopt: there is none.
+  // The version of the pipeline's record that counts: see Progress::Add(). nullopt: there is none.
   std::optional<Progress> record;
   // The latest records of other pipelines, one for each, at most sixteen.
   std::vector<Progress> others;
@@ -109,10 +138,10 @@ struct ProgressReading {
   std::string cluster_id;       // of Kafka; "": unknown
 };
 
-// Reads the record. Used on the relay's thread only.
-class ProgressReader {
+// The progress topic. Used on the relay's thread only.
+class ProgressTopic {
  public:
-  virtual ~ProgressReader() = default;
+  virtual ~ProgressTopic() = default;
 
   // Creates the topic if it does not exist. A record is the pipeline's if it has the pipeline's key
   // and the header of the format; all others are ignored, and described by the result. Blocks as
@@ -130,6 +159,12 @@ class ProgressReader {
   // Whether every transaction that has written to the topic has ended. If not, Read() may return a
   // version before the newest one. Blocks and fails as Read() does.
   virtual absl::StatusOr<bool> IsSettled(const std::string& /*topic*/) { return true; }
+
+  // Writes a version of the record, outside of any transaction, and waits for its acknowledgement.
+  // An error may leave it written. Blocks for as long as a relay may be silent, and returns early
+  // as Read() does. REQUIRES: Read() of this address has succeeded. Errors: WR-4001, WR-4006,
+  // WR-4007, WR-4008; WR-4016 if the user may not write to the topic.
+  virtual absl::Status Write(const ProgressAddress& address, const Progress& record) = 0;
 };
 
 }  // namespace walrelay

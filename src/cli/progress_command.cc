@@ -69,7 +69,7 @@ ExitCode ProgressShowCommand(const ProgressFlags& flags) {
     return Report(address.status());
   }
   const std::string& topic = address->topic;
-  const auto read = KafkaProgressReader(loaded->config.kafka, -1).ReadExisting(*address);
+  const auto read = KafkaProgressTopic(loaded->config.kafka, -1).ReadExisting(*address);
   const bool exists = !HasCode(read.status(), ErrorCode::kProgressMissing);
   if (!read.ok() && exists) {
     return Report(read.status());

@@ -24,12 +24,12 @@ absl::Status CheckSlotIsIdle(const ProgressPlanInput& input) {
 }
 
 // Readers use the version of the record with the greatest Order(). A new one that is not greater
-// needs the next generation.
+// needs the next generation, and so does one that replaces a gap that is held.
 uint64_t GenerationAfter(const Progress& old, const Progress& record) {
   const bool later =
       record.system_id == old.system_id &&
       std::tuple(record.timeline, record.frontier) > std::tuple(old.timeline, old.frontier);
-  return later ? old.generation : old.generation + 1;
+  return later && !old.held ? old.generation : old.generation + 1;
 }
 
 absl::Status CheckFrontier(const SourceInfo& info, Lsn frontier) {

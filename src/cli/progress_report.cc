@@ -86,6 +86,19 @@ std::string HorizonJson(const XidHorizon& horizon) {
   return std::move(out).Finish();
 }
 
+std::string HeldJson(const std::optional<HeldGap>& held) {
+  if (!held) {
+    return "null";
+  }
+  JsonObject out;
+  out.Add("code", ToString(held->code));
+  out.Add("id", held->id);
+  out.Add("reason", held->reason);
+  out.Add("from", held->from.ToString());
+  out.Add("to", held->to.ToString());
+  return std::move(out).Finish();
+}
+
 // Named as the members of the message, without units: positions and times are texts.
 std::string RecordJson(const Progress& record) {
   JsonObject out;
@@ -98,6 +111,7 @@ std::string RecordJson(const Progress& record) {
   out.Add("slot", record.slot);
   out.Add("cluster_id", record.cluster_id);
   out.Add("generation", record.generation);
+  out.Raw("held", HeldJson(record.held));
   out.Add("frontier", record.frontier.ToString());
   out.Add("settled_before", record.settled_before.ToString());
   out.Raw("last_transaction", TransactionJson(record.last));
@@ -121,6 +135,12 @@ std::string ProgressText(const Progress& record, std::string_view topic) {
   ReportLine(out, "server", ServerText(record));
   ReportLine(out, "database", record.database);
   ReportLine(out, "slot", record.slot);
+  if (record.held) {
+    ReportLine(out, "held",
+               fmt::format("gap {}: {}: {}; events between {} and {} may be missing",
+                           record.held->id, ToString(record.held->code), record.held->reason,
+                           record.held->from.ToString(), record.held->to.ToString()));
+  }
   ReportLine(out, "frontier", record.frontier.ToString());
   ReportLine(out, "last published", LastText(record));
   if (record.partial.valid()) {

@@ -50,7 +50,7 @@ absl::StatusOr<WrittenProgress> WritePlannedProgress(
   WR_ASSIGN_OR_RETURN(const ProgressAddress address,
                       ProgressAddressOf(config, info.server.database));
   WR_ASSIGN_OR_RETURN(const ProgressReading old,
-                      KafkaProgressReader(config.kafka, -1).Read(address));
+                      KafkaProgressTopic(config.kafka, -1).Read(address));
   // Again: reading the topic takes time, in which a relay may have started.
   WR_ASSIGN_OR_RETURN(info.slot, source.InspectSlot());
   WR_ASSIGN_OR_RETURN(Progress record, plan(ProgressPlanInput{config, info, old.record, force}));

@@ -43,7 +43,7 @@ class TopicProgress final : public RecoveryProgress {
       return std::nullopt;
     }
     WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(config_, database));
-    KafkaProgressReader reader(config_.kafka, -1);
+    KafkaProgressTopic reader(config_.kafka, -1);
     auto reading = reader.ReadExisting(address_);
     if (HasCode(reading.status(), ErrorCode::kProgressMissing) || IsRefusal(reading.status())) {
       return std::nullopt;
@@ -62,7 +62,7 @@ class TopicProgress final : public RecoveryProgress {
       return absl::OkStatus();
     }
     // Creates the topic.
-    absl::Status written = KafkaProgressReader(config_.kafka, -1).Read(address_).status();
+    absl::Status written = KafkaProgressTopic(config_.kafka, -1).Read(address_).status();
     if (written.ok()) {
       written = WriteAsNewRun(config_, address_.topic, record).status();
     }

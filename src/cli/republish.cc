@@ -56,7 +56,7 @@ absl::StatusOr<uint64_t> XidAfter(const Config& config, const std::string& text)
   }
   WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressFor(config));
   WR_ASSIGN_OR_RETURN(const ProgressReading reading,
-                      KafkaProgressReader(config.kafka, -1).ReadExisting(address));
+                      KafkaProgressTopic(config.kafka, -1).ReadExisting(address));
   const std::optional<Progress>& record = reading.record;
   WR_ASSIGN_OR_RETURN(PgConnection connection,
                       ConnectTo(config.source, ConnectionPurpose::kReplication));

@@ -107,7 +107,7 @@ void NoteMissingRecord(const Config& config) {
     return;
   }
   const auto reading =
-      KafkaProgressReader(config.kafka, -1, {.patience = kProgressPatience}).ReadExisting(*address);
+      KafkaProgressTopic(config.kafka, -1, {.patience = kProgressPatience}).ReadExisting(*address);
   if (HasCode(reading.status(), ErrorCode::kProgressMissing) ||
       (reading.ok() && !reading->record)) {
     fmt::print(

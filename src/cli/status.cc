@@ -55,8 +55,8 @@ absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
     return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set");
   }
   WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressOf(config, database));
-  auto reading = KafkaProgressReader(config.kafka, /*stop_fd=*/-1,
-                                     {.reaper = &reaper, .patience = kRecordPatience})
+  auto reading = KafkaProgressTopic(config.kafka, /*stop_fd=*/-1,
+                                    {.reaper = &reaper, .patience = kRecordPatience})
                      .ReadExisting(address);
   if (HasCode(reading.status(), ErrorCode::kProgressMissing)) {
     return std::nullopt;

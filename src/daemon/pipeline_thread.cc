@@ -243,7 +243,7 @@ class PipelineThread final : public RunningPipeline {
   StopRequest stop_;
   PgReplicationSource source_;
   PgSnapshotSource snapshots_;
-  KafkaProgressReader progress_;
+  KafkaProgressTopic progress_;
   Relay relay_;
   EventLoop loop_;
   absl::Status result_;

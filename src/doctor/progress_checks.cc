@@ -10,6 +10,7 @@
 #include "kafka/compacted_topic_rule.h"
 #include "kafka/progress_topic.h"
 #include "kafka/topic_creation.h"
+#include "stream/gap.h"
 #include "stream/progress_record.h"
 #include "stream/start_position.h"
 
@@ -89,7 +90,7 @@ std::optional<Progress> RecordOfSlot(const Config& config, const SourceInfo& sou
   return named || !source.slot
              ? std::nullopt
              : OfSlot(
-                   KafkaProgressReader(config.kafka, /*stop_fd=*/-1).ReadOfSlot(config.source.slot),
+                   KafkaProgressTopic(config.kafka, /*stop_fd=*/-1).ReadOfSlot(config.source.slot),
                    config, source.server);
 }
 
@@ -197,6 +198,13 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
     out.Problem("progress.record", owner);
     return;
   }
+  if (record->held) {
+    const Gap gap = GapOf(*record->held);
+    out.Problem(
+        "progress.record",
+        Error(record->held->code, fmt::format("gap {} is held: {}", gap.id, MessageOf(gap.error))));
+    return;
+  }
   // The relay's own decision, with the record as its only memory. One that reads the slot has gone
   // on since the server was asked, and has decided itself.
   const bool streams = source.slot && source.slot->active;
@@ -236,7 +244,7 @@ std::optional<Progress> CheckProgress(const Config& config, const std::optional<
   if (visible.ok() && depth == Depth::kAll) {
     CheckTopicState(config, topic, cluster->brokers.size(), out);
   }
-  const auto reading = KafkaProgressReader(config.kafka, /*stop_fd=*/-1).ReadExisting(*address);
+  const auto reading = KafkaProgressTopic(config.kafka, /*stop_fd=*/-1).ReadExisting(*address);
   if (!reading.ok()) {
     ReportUnusable(config, reading.status(), out);
     return std::nullopt;

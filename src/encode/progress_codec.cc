@@ -83,6 +83,23 @@ absl::Status CheckHorizons(const ProgressMessage& message) {
   return absl::OkStatus();
 }
 
+// A code of a later version says no less than that an operator must decide.
+absl::Status CheckHeld(const ProgressMessage& message) {
+  if (!message.has_held()) {
+    return absl::OkStatus();
+  }
+  WR_RETURN_IF_ERROR(CheckText("held.id", message.held().id()));
+  WR_RETURN_IF_ERROR(CheckText("held.reason", message.held().reason()));
+  const auto catalogue = ErrorCatalogue();
+  const bool known = std::any_of(catalogue.begin(), catalogue.end(), [&](const ErrorEntry& entry) {
+    return static_cast<uint32_t>(entry.code) == message.held().code() &&
+           entry.reaction == Reaction::kGap;
+  });
+  return known ? absl::OkStatus()
+               : Unreadable(
+                     fmt::format("held.code: {} is not the code of a gap", message.held().code()));
+}
+
 absl::Status CheckMembers(const ProgressMessage& message) {
   WR_RETURN_IF_ERROR(CheckTexts(message));
   WR_RETURN_IF_ERROR(CheckTime("commit_time_us", message.commit_time_us()));
@@ -91,6 +108,7 @@ absl::Status CheckMembers(const ProgressMessage& message) {
   WR_RETURN_IF_ERROR(CheckTime("written_us", message.written_us()));
   WR_RETURN_IF_ERROR(CheckTime("published_from_us", message.published_from_us()));
   WR_RETURN_IF_ERROR(CheckHorizons(message));
+  WR_RETURN_IF_ERROR(CheckHeld(message));
   if (message.ancestors_size() > kMaxAncestors) {
     return Unreadable(
         fmt::format("{} ancestors; expected at most {}", message.ancestors_size(), kMaxAncestors));
@@ -151,6 +169,14 @@ std::string EncodeProgress(const Progress& progress) {
   message.set_written_us(ToMicros(progress.written));
   message.set_version(Printable(progress.version, kMaxWrittenBytes));
   message.set_generation(progress.generation);
+  if (progress.held) {
+    auto* held = message.mutable_held();
+    held->set_code(static_cast<uint32_t>(progress.held->code));
+    held->set_id(Printable(progress.held->id, kMaxWrittenBytes));
+    held->set_reason(Printable(progress.held->reason, kMaxWrittenBytes));
+    held->set_from(progress.held->from.value());
+    held->set_to(progress.held->to.value());
+  }
   if (progress.partial.valid()) {
     message.set_partial_commit_lsn(progress.partial.transaction.commit_lsn.value());
     message.set_partial_transaction_id(progress.partial.transaction.xid);
@@ -205,6 +231,13 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
       .version = message.version()};
   if (message.has_latest_commit_us()) {
     progress.latest_commit = FromMicros(message.latest_commit_us());
+  }
+  if (message.has_held()) {
+    progress.held = HeldGap{.code = static_cast<ErrorCode>(message.held().code()),
+                            .id = message.held().id(),
+                            .reason = message.held().reason(),
+                            .from = Lsn(message.held().from()),
+                            .to = Lsn(message.held().to())};
   }
   for (const auto& ancestor : message.ancestors()) {
     progress.ancestors.push_back({.timeline = ancestor.timeline(), .end = Lsn(ancestor.end())});

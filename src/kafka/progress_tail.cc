@@ -70,8 +70,8 @@ void TakeOther(Progress record, std::vector<Progress>& others) {
     if (others.size() < kMostOthers) {
       others.push_back(std::move(record));
     }
-  } else if (record.Order() >= same->Order()) {
-    *same = std::move(record);
+  } else {
+    same->Add(record);
   }
 }
 
@@ -98,8 +98,12 @@ absl::Status TakeRecord(const rd_kafka_message_t& message, const std::string& pi
     const WallTime stored = TimeOf(message);
     tail.oldest = std::min(tail.oldest, stored);
     if (!reading.record || progress->Order() >= reading.record->Order()) {
-      reading.record = *std::move(progress);
       tail.stored = stored;
+    }
+    if (reading.record) {
+      reading.record->Add(*progress);
+    } else {
+      reading.record = *std::move(progress);
     }
   } else if (marked && progress.ok() && progress->pipeline == key) {
     TakeOther(*std::move(progress), reading.others);

@@ -32,6 +32,7 @@ constexpr int kMetadataMillis = 2'000;
 constexpr size_t kMostTopicsOfSlot = 16;
 constexpr int kListMillis = 5'000;
 constexpr int kAliveMillis = 1'000;
+constexpr std::chrono::seconds kWriteTimeout{5};
 
 std::string ProgressAclRemedy(std::string_view topic) {
   return fmt::format(
@@ -156,7 +157,7 @@ class ProgressCall {
 // clients to be closed.
 template <typename Result>
 absl::StatusOr<Result> Call(typename ProgressCall<Result>::Body body, const std::string& topic,
-                            int stop_fd, const KafkaProgressReader::Options& options) {
+                            int stop_fd, const KafkaProgressTopic::Options& options) {
   auto call = std::make_unique<ProgressCall<Result>>(std::move(body));
   absl::StatusOr<Result> result = call->Wait(stop_fd, options.alive);
   if (options.reaper != nullptr) {
@@ -190,16 +191,16 @@ absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka) {
   return conf;
 }
 
-absl::StatusOr<ProgressReading> KafkaProgressReader::Read(const ProgressAddress& address) {
+absl::StatusOr<ProgressReading> KafkaProgressTopic::Read(const ProgressAddress& address) {
   return Read(address, MissingTopic::kCreate);
 }
 
-absl::StatusOr<ProgressReading> KafkaProgressReader::ReadExisting(const ProgressAddress& address) {
+absl::StatusOr<ProgressReading> KafkaProgressTopic::ReadExisting(const ProgressAddress& address) {
   return Read(address, MissingTopic::kReport);
 }
 
-absl::StatusOr<ProgressReading> KafkaProgressReader::Read(const ProgressAddress& address,
-                                                          MissingTopic missing) {
+absl::StatusOr<ProgressReading> KafkaProgressTopic::Read(const ProgressAddress& address,
+                                                         MissingTopic missing) {
   WR_ASSIGN_OR_RETURN(auto consumer, MakeReader(kafka_, "read_committed"));
   return Call<ProgressReading>(
       [consumer = std::move(consumer), address, missing,
@@ -209,7 +210,7 @@ absl::StatusOr<ProgressReading> KafkaProgressReader::Read(const ProgressAddress&
       address.topic, stop_fd_, options_);
 }
 
-std::vector<Progress> KafkaProgressReader::ReadOfSlot(std::string_view slot) {
+std::vector<Progress> KafkaProgressTopic::ReadOfSlot(std::string_view slot) {
   auto consumer = MakeReader(kafka_, "read_committed");
   if (!consumer.ok()) {
     return {};
@@ -223,7 +224,7 @@ std::vector<Progress> KafkaProgressReader::ReadOfSlot(std::string_view slot) {
   return records.ok() ? *std::move(records) : std::vector<Progress>();
 }
 
-absl::StatusOr<bool> KafkaProgressReader::IsSettled(const std::string& topic) {
+absl::StatusOr<bool> KafkaProgressTopic::IsSettled(const std::string& topic) {
   WR_ASSIGN_OR_RETURN(auto uncommitted, MakeReader(kafka_, "read_uncommitted"));
   WR_ASSIGN_OR_RETURN(auto committed, MakeReader(kafka_, "read_committed"));
   return Call<bool>(
@@ -233,6 +234,18 @@ absl::StatusOr<bool> KafkaProgressReader::IsSettled(const std::string& topic) {
                          SteadyTime::clock::now() + patience, stop);
       },
       topic, stop_fd_, options_);
+}
+
+absl::Status KafkaProgressTopic::Write(const ProgressAddress& address, const Progress& record) {
+  Config config;
+  config.kafka = kafka_;
+  return Call<bool>(
+             [config, address, record](const std::stop_token& /*stop*/) -> absl::StatusOr<bool> {
+               WR_RETURN_IF_ERROR(WriteProgress(config, address.topic, record, kWriteTimeout));
+               return true;
+             },
+             address.topic, stop_fd_, options_)
+      .status();
 }
 
 absl::StatusOr<ProgressReading> ReadProgress(rd_kafka_t* client, ProgressConsumer& reader,

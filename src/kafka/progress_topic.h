@@ -27,9 +27,9 @@
 
 namespace walrelay {
 
-// Reads the topic with a client of its own for each call, on a thread of its own: some requests
+// Uses the topic with a client of its own for each call, on a thread of its own: some requests
 // of librdkafka cannot be interrupted. Not thread-safe.
-class KafkaProgressReader final : public ProgressReader {
+class KafkaProgressTopic final : public ProgressTopic {
  public:
   struct Options {
     // Closes the clients; it must outlive the reader. nullptr: Read() waits until its client is
@@ -42,16 +42,17 @@ class KafkaProgressReader final : public ProgressReader {
   };
 
   // `kafka` must outlive it. A call returns early when `stop_fd` is readable; -1: never.
-  KafkaProgressReader(const KafkaConfig& kafka, int stop_fd, Options options)
+  KafkaProgressTopic(const KafkaConfig& kafka, int stop_fd, Options options)
       : kafka_(kafka), stop_fd_(stop_fd), options_(std::move(options)) {}
-  KafkaProgressReader(const KafkaConfig& kafka, int stop_fd)
-      : KafkaProgressReader(kafka, stop_fd, Options()) {}
+  KafkaProgressTopic(const KafkaConfig& kafka, int stop_fd)
+      : KafkaProgressTopic(kafka, stop_fd, Options()) {}
 
   absl::StatusOr<ProgressReading> Read(const ProgressAddress& address) override;
   // The same, but creates nothing: WR-4018 if the topic does not exist.
   absl::StatusOr<ProgressReading> ReadExisting(const ProgressAddress& address);
   std::vector<Progress> ReadOfSlot(std::string_view slot) override;
   absl::StatusOr<bool> IsSettled(const std::string& topic) override;
+  absl::Status Write(const ProgressAddress& address, const Progress& record) override;
 
  private:
   absl::StatusOr<ProgressReading> Read(const ProgressAddress& address, MissingTopic missing);
@@ -65,7 +66,7 @@ class KafkaProgressReader final : public ProgressReader {
 absl::StatusOr<KafkaConf> MakeProgressConf(const KafkaConfig& kafka);
 
 // See ReadProgressTail(). For a producer that has just claimed its transactional id: also what is
-// part of open transactions is read, whose end is awaited. Errors: as of ProgressReader::Read(),
+// part of open transactions is read, whose end is awaited. Errors: as of ProgressTopic::Read(),
 // and WR-4025 if a transaction does not end.
 // REQUIRES: `client` has an isolation level of read_uncommitted; the topic exists.
 absl::StatusOr<ProgressReading> ReadProgress(rd_kafka_t* client, ProgressConsumer& reader,

@@ -45,6 +45,7 @@ void GapDetector::Restore(const SourceMemory& memory) {
   held_ = memory.held;
   generation_ = memory.generation;
   replaced_ = memory.replaced;
+  accepted_gap_ = memory.accepted_gap;
   cluster_id_ = memory.cluster_id;
   if (last_stream_ && !last_stream_->awaits_slot && !last_stream_->recorded) {
     tracker_.Restart(last_stream_->frontier, last_stream_->last_published,
@@ -64,25 +65,29 @@ bool GapDetector::NeedsRecall(bool slot_exists) const {
 
 // The record of another instance is newer than what this process knew, and its frontier is never
 // behind the slot: with it, a slot that was moved is noticed even after a takeover. The tracker is
-// not touched: records may still be in flight, and the stream decides about them. A record of an
-// earlier generation precedes what was accepted here, unless its writer was seen since, and has
-// recorded more than was known at the acceptance: the same gap may have been accepted there, too,
-// without a record so far.
+// not touched: records may still be in flight, and the stream decides about them. A record precedes
+// what was accepted here, unless its writer has recorded more than was known at the acceptance: the
+// same gap may have been accepted there, too, without a record so far.
 void GapDetector::Recall(const Progress& record, const absl::Status& owner,
-                         const ServerInfo& server, bool own, bool exact) {
+                         const ServerInfo& server, const std::string& cluster, bool own,
+                         bool exact) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
-  const bool writer_seen = last_stream_ && last_stream_->slot_was_taken;
-  const bool replaced = replaced_ && record.Order() <= replaced_->Order();
-  const bool precedes =
-      last_stream_ && record.generation < generation_ && (!writer_seen || replaced);
+  const bool precedes = last_stream_ && Replaces(record);
   const bool known =
-      !exact && owner.ok() && record.generation == generation_ && IsKnown(record, server, own);
-  // Another instance has accepted the gap, and gone on: an acceptance here does not replace it.
-  const bool accepted_there = held_ && read_ && record.generation > generation_;
-  if (!accepted_there) {
-    read_ = record;
+      !exact && owner.ok() && record.generation <= generation_ && IsKnown(record, server, own);
+  // An operator has accepted the gap on another instance, or by a command. Of records in two
+  // clusters, the generations say nothing about each other.
+  const bool same_cluster = std::exchange(read_from_, cluster) == cluster;
+  if (held_ && same_cluster && record.generation > generation_) {
+    LogWarning("gap_released", "the record says that the gap was accepted", {{"gap", held_->id}});
+    other_cluster_id_ = record.cluster_id;
+    Release(last_stream_ && last_stream_->system_id != record.system_id);
   }
+  read_ = record;
   generation_ = std::max(generation_, record.generation);
+  if (owner.ok() && !held_) {
+    held_ = RecordedGap();
+  }
   if (precedes && !last_stream_->awaits_slot) {
     last_stream_->slot_was_taken = false;  // its reader has recorded nothing, and confirmed nothing
   }
@@ -136,6 +141,7 @@ SourceMemory GapDetector::memory() const {
           .held = held_,
           .generation = generation_,
           .replaced = replaced_,
+          .accepted_gap = accepted_gap_,
           .cluster_id = cluster_id_};
 }
 
@@ -214,28 +220,54 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
               {"code", ToString(CodeOf(held_->error))},
               {"from", held_->from},
               {"to", held_->to}});
-  // Discard the state covered by the acceptance, and check the rest again.
+  // Another instance may have found another one.
+  std::optional<Gap> recorded = RecordedGap();
+  if (recorded && recorded->id == held_->id) {
+    accepted_gap_ = read_->held;
+    recorded.reset();
+  }
   const bool another_system = last_stream_ && last_stream_->system_id != info.server.system_id;
-  if (HasCode(held_->error, ErrorCode::kPublicationChanged) || another_system) {
-    publication_.reset();
-    hiding_ = absl::OkStatus();
-    RememberPublication(info);
-    // The publication was not the cause. Rows hidden before the accepted position are covered by
-    // the acceptance; later ones are compared as before.
-  } else if (publication_) {
+  BeginGeneration();
+  if (!HasCode(held_->error, ErrorCode::kPublicationChanged)) {
+    // Without a usable slot there is no position yet: the tracker restarts with the stream.
+    BeginAt(AcceptedResumeState(info));
+  }
+  // Rows hidden before the accepted position are covered by the acceptance; later ones are compared
+  // as before.
+  if (publication_) {
     publication_->before = std::min(
         publication_->before, info.slot ? info.slot->confirmed_flush_lsn : info.server.wal_end);
   }
-  if (!HasCode(held_->error, ErrorCode::kPublicationChanged)) {
-    // Without a usable slot there is no position yet: the tracker restarts with the stream.
-    last_stream_ = AcceptedResumeState(info);
-    BeginGeneration();
-  }
   dropping_ = absl::OkStatus();
   foreign_ = absl::OkStatus();
+  Release(another_system);
+  if (!publication_) {
+    RememberPublication(info);
+  }
+  held_ = std::move(recorded);
+}
+
+// The gap that is held according to the record, unless it was accepted here.
+std::optional<Gap> GapDetector::RecordedGap() const {
+  const bool accepted = read_ && read_->held == accepted_gap_;
+  return read_ && read_->held && !accepted ? std::optional(GapOf(*read_->held)) : std::nullopt;
+}
+
+bool GapDetector::Replaces(const Progress& record) const {
+  return replaced_ && record.Order() <= replaced_->Order();
+}
+
+// Discards the state that the acceptance of the held gap covers: the rest is checked again.
+void GapDetector::Release(bool another_system) {
+  WR_CHECK(held_.has_value(), "a gap that is held is released");
+  if (HasCode(held_->error, ErrorCode::kPublicationChanged) || another_system) {
+    publication_.reset();
+    hiding_ = absl::OkStatus();
+  }
   if (HasCode(held_->error, ErrorCode::kClusterChanged)) {
+    // Found before this relay has asked: the next answer counts.
+    cluster_id_ = cluster_changed_.ok() ? std::string() : other_cluster_id_;
     cluster_changed_ = absl::OkStatus();
-    cluster_id_.clear();  // the next answer counts
   }
   held_.reset();
   found_.reset();
@@ -243,22 +275,28 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   applied_ = true;
 }
 
-// Every record is of an earlier generation.
+// It tells the record of a stream that has begun since from those with the gap.
 void GapDetector::BeginGeneration() {
   ++generation_;
-  replaced_ = read_;
   recalled_ = true;
-  if (!last_stream_->awaits_slot) {
-    tracker_.Restart(last_stream_->frontier, {}, last_stream_->latest_commit);
+}
+
+// The records of now say nothing of the positions behind it.
+void GapDetector::BeginAt(const ResumeState& state) {
+  last_stream_ = state;
+  replaced_ = read_;
+  if (!state.awaits_slot) {
+    tracker_.Restart(state.frontier, {}, state.latest_commit);
   }
 }
 
 void GapDetector::ContinueAt(Lsn position, const SourceInfo& info) {
   WR_CHECK(!held_ && !accepted_, "a gap is decided first");
   WR_CHECK(tracker_.records_in_flight() == 0, "everything before the position is acknowledged");
-  last_stream_ = AcceptedResumeState(info);
-  last_stream_->frontier = last_stream_->resume = position;
+  ResumeState state = AcceptedResumeState(info);
+  state.frontier = state.resume = position;
   BeginGeneration();
+  BeginAt(state);
 }
 
 void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& decision) {
@@ -313,6 +351,7 @@ absl::Status GapDetector::OnCluster(std::string_view id) {
   if (cluster_id_.empty()) {
     cluster_id_ = id;
   } else if (cluster_changed_.ok()) {
+    other_cluster_id_ = id;
     cluster_changed_ = Error(
         ErrorCode::kClusterChanged,
         fmt::format("cluster id {}, previously {}", Printable(id, 64), Printable(cluster_id_, 64)));
@@ -343,7 +382,7 @@ void GapDetector::OnDropped(const SourceInfo& info) {
 
 // The gap is identified by its findings, so the last check's is preferred to one that is only
 // derived from the error: its id must stay the same over all checks, because an operator types it.
-bool GapDetector::Hold(const absl::Status& error) {
+void GapDetector::Hold(const absl::Status& error) {
   WR_CHECK(ReactionTo(error) == Reaction::kGap, "the error's reaction is kGap");
   const auto is = [&](const std::optional<Gap>& gap) {
     return gap && HasCode(gap->error, CodeOf(error));
@@ -358,7 +397,6 @@ bool GapDetector::Hold(const absl::Status& error) {
   accepted_ = accepted_ && same;
   held_ = gap;
   WR_CHECK(held_ && HasCode(held_->error, CodeOf(error)), "the gap of the error is held");
-  return !same;
 }
 
 // The id may be outdated: between the operator's reading and the answer the gap may have changed,

@@ -40,6 +40,7 @@ struct SourceMemory {
   std::optional<Gap> held;
   uint64_t generation = 0;
   std::optional<Progress> replaced;
+  std::optional<HeldGap> accepted_gap;
   std::string cluster_id;
   // Of the connector:
   bool slot_seen = false;
@@ -94,12 +95,14 @@ class GapDetector {
   // Whether the record may know more than this process: before the first stream, and after another
   // process held the slot, or a gap was held. `slot_exists`: as read before.
   bool NeedsRecall(bool slot_exists = true) const;
-  // Continues with what the record says, if it may know more than this process. `owner`: WR-2205 if
-  // it is the record of another pipeline. `own`: this process has written it. `exact`: it is the
-  // only source of what is published, with exactly-once delivery, and also replaces what this
-  // process knows. REQUIRES: no transaction is open.
-  void Recall(const Progress& record, const absl::Status& owner, const ServerInfo& server, bool own,
-              bool exact = false);
+  // Continues with what the record says, if it may know more than this process. A gap that it says
+  // is held is held from now on; one of an earlier generation is not held any more. `owner`:
+  // WR-2205 if it is the record of another pipeline. `cluster`: of Kafka, where it was read. `own`:
+  // this process has written it. `exact`: it is the only source of what is published, with
+  // exactly-once delivery, and also replaces what this process knows. REQUIRES: no transaction is
+  // open.
+  void Recall(const Progress& record, const absl::Status& owner, const ServerInfo& server,
+              const std::string& cluster, bool own, bool exact = false);
   // The record is read before the next stream, whatever this process knows.
   void RequireRecall() { recalled_ = false; }
   // There is no record.
@@ -131,19 +134,20 @@ class GapDetector {
 
   // --- the gap that is held
 
-  // Holds the gap of `error`. True if it is not the gap that was held before. REQUIRES: the
-  // reaction to `error` is kGap.
-  bool Hold(const absl::Status& error);
+  // Holds the gap of `error`. REQUIRES: the reaction to `error` is kGap.
+  void Hold(const absl::Status& error);
   // An operator accepts the held gap, if `id` still identifies it. False if it does not.
   bool Accept(std::string_view id);
 
   const std::optional<Gap>& held() const { return held_; }
+  // Whether an acceptance has replaced the positions of this record.
+  bool Replaces(const Progress& record) const;
   bool accepted() const { return accepted_; }
   // Must be fixed before the gap can be accepted, as of the last check; OK if nothing.
   const absl::Status& error() const { return error_; }
   uint64_t checks() const { return checks_; }  // since the gap was found
 
-  // True once after an acceptance was applied.
+  // True once after an acceptance was applied, or the record has shown one.
   bool TakeApplied() { return std::exchange(applied_, false); }
 
   const std::optional<ResumeState>& last_stream() const { return last_stream_; }
@@ -158,8 +162,12 @@ class GapDetector {
   void CheckAcceptance(const SourceInfo& info);
   // Replaces the memory by the reading, as far as the acceptance covers it.
   void ApplyAcceptance(const SourceInfo& info);
-  // The memory was replaced by what an operator accepted.
+  // An operator has accepted something.
   void BeginGeneration();
+  // Replaces the memory by what was accepted: the positions of records of now do not count.
+  void BeginAt(const ResumeState& state);
+  void Release(bool another_system);
+  std::optional<Gap> RecordedGap() const;
 
   const SourceConfig& source_;
   const Clock& clock_;
@@ -175,20 +183,23 @@ class GapDetector {
   // logged again leaves no trace, and another gap may be held first.
   absl::Status hiding_;
   absl::Status foreign_;          // not OK: the record is of another pipeline
+  std::string read_from_;         // the cluster that the last record was read from; "": unknown
   std::string cluster_id_;        // of Kafka, where events were published; "": unknown
   absl::Status cluster_changed_;  // not OK: it is another one now
+  std::string other_cluster_id_;  // that one
   bool inherited_ = false;        // no stream has started since Restore()
   bool recalled_ = false;         // a record was read, or what replaces it
   bool record_streams_ = false;   // a stream has started since
   uint64_t generation_ = 0;
-  // The newest record that was read; from an acceptance on, those up to it do not count.
-  std::optional<Progress> read_;
+  std::optional<Progress> read_;  // the newest record
+  // The positions of records up to this one were replaced by an acceptance.
   std::optional<Progress> replaced_;
+  std::optional<HeldGap> accepted_gap_;  // the one of the record that was accepted here last
   std::optional<Gap> held_;
   std::optional<Gap> found_;  // by the last check
   // An operator has accepted held_; the next check that finds nothing else applies it.
   bool accepted_ = false;
-  // For TakeApplied(): an acceptance was applied since the last call.
+  // For TakeApplied(): an acceptance was applied, here or elsewhere, since the last call.
   bool applied_ = false;
   uint64_t checks_ = 0;
   absl::Status error_;

@@ -27,7 +27,7 @@ constexpr Micros kLongestRecordPause = std::chrono::seconds(1);
 
 ProgressRecorder::ProgressRecorder(const Parts& parts)
     : parts_(parts),
-      reader_(parts.config.pipeline.records_progress() ? parts.reader : nullptr),
+      topic_(parts.config.pipeline.records_progress() ? parts.topic : nullptr),
       cadence_(parts.config.pipeline.confirm_interval, parts.clock.Now()),
       retry_(kFirstRefusedRetry, kLongestRefusedRetry, parts.seed) {
   identity_.run_id = fmt::format("{:016x}", parts.seed);
@@ -36,11 +36,11 @@ ProgressRecorder::ProgressRecorder(const Parts& parts)
 absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(const ServerInfo& server) {
   WR_CHECK(enabled(), "a record is read where progress is recorded");
   WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(parts_.config, server.database));
-  const auto reading = reader_->Read(address_);
+  const auto reading = topic_->Read(address_);
   const bool optional = !parts_.config.pipeline.requires_record();
   if (optional && HasCode(reading.status(), ErrorCode::kProgressDenied)) {
     LogStatus(LogLevel::kWarning, "progress_not_recorded", reading.status());
-    reader_ = nullptr;
+    topic_ = nullptr;
     return std::nullopt;
   }
   WR_RETURN_IF_ERROR(reading.status());
@@ -62,7 +62,7 @@ std::optional<Progress> ProgressRecorder::FindOfSlot(const ServerInfo& server) {
   WR_CHECK(enabled(), "a record is read where progress is recorded");
   const Config& config = parts_.config;
   const bool named = !config.pipeline.id.empty() || !config.kafka.progress_topic.empty();
-  return named ? std::nullopt : OfSlot(reader_->ReadOfSlot(config.source.slot), config, server);
+  return named ? std::nullopt : OfSlot(topic_->ReadOfSlot(config.source.slot), config, server);
 }
 
 void ProgressRecorder::ReportForeign(const ProgressReading& reading) {
@@ -82,6 +82,52 @@ void ProgressRecorder::ReportForeign(const ProgressReading& reading) {
                "a topic of its own",
                {{"topic", address_.topic}, {"pipeline", Printable(other.pipeline, 128)}});
   }
+}
+
+// The record keeps its run and its number: it says of the events what its writer has said. A gap
+// that another instance has found is not replaced: an operator has to decide about both.
+absl::Status ProgressRecorder::RecordGap(const GapDetector& gaps) {
+  WR_CHECK(gaps.held().has_value(), "a gap is held");
+  const Gap& gap = *gaps.held();
+  const uint64_t generation = gaps.generation();
+  const bool foreign = HasCode(gap.error, ErrorCode::kProgressForeign);  // another pipeline's topic
+  const bool done = recorded_ && recorded_->held && recorded_->held->id == gap.id &&
+                    recorded_->generation == generation;
+  const bool unknown = !gaps.last_stream() || gaps.last_stream()->awaits_slot;  // positions
+  if (!enabled() || !was_read_ || foreign || done || unknown) {
+    return absl::OkStatus();
+  }
+  // In this order: a version that was read before the last transaction ended may not be the newest.
+  WR_ASSIGN_OR_RETURN(const bool settled, topic_->IsSettled(address_.topic));
+  if (!settled) {
+    return Error(ErrorCode::kTransactionUnended,
+                 fmt::format("topic {} has an open transaction", address_.topic));
+  }
+  WR_ASSIGN_OR_RETURN(const ProgressReading reading, topic_->Read(address_));
+  if (!reading.record) {
+    return absl::OkStatus();
+  }
+  Progress record = *reading.record;
+  // In another cluster than before, what was accepted earlier says nothing.
+  const bool accepted =
+      record.generation > generation && !HasCode(gap.error, ErrorCode::kClusterChanged);
+  const bool others = record.held && record.held->id != recorded_gap_;
+  if (accepted || (record.generation >= generation && others)) {
+    return absl::OkStatus();
+  }
+  if (gaps.Replaces(record)) {
+    SetPositions(record, *gaps.last_stream());
+    record.cluster_id = reading.cluster_id;
+  }
+  record.generation = std::max(record.generation, generation);
+  record.held = RecordOf(gap);
+  record.horizons.clear();  // on a server that may have lost rows, xids are assigned again
+  record.published_from = {};
+  record.written = parts_.clock.WallNow();
+  WR_RETURN_IF_ERROR(topic_->Write(address_, record));
+  recorded_ = std::move(record);
+  recorded_gap_ = gap.id;
+  return absl::OkStatus();
 }
 
 // What was recorded counts only where its positions are those of this stream, after a promotion up
@@ -335,7 +381,9 @@ void ProgressRecorder::OnDelivered(const Delivery& delivery) {
     recorded_partial_ = record.partial;
     horizons_.Pass(parts_.tracker.frontier());
   }
-  if (!recorded_ || recorded_->Order() <= record.Order()) {
+  if (recorded_) {
+    recorded_->Add(record);
+  } else {
     recorded_ = record;
   }
   has_recorded_ = true;
@@ -360,8 +408,9 @@ void ProgressRecorder::OnFailed(const DeliveryFailure& failure) {
 
 // The record of a transaction that was in doubt, or of another instance.
 void ProgressRecorder::OnClaimed(const std::optional<Progress>& record) {
-  const bool same = record.has_value() == recorded_.has_value() &&
-                    (!record || IsSameVersion(*record, *recorded_));
+  const bool same =
+      record.has_value() == recorded_.has_value() &&
+      (!record || (IsSameVersion(*record, *recorded_) && record->held == recorded_->held));
   superseded_ = !same;
   claimed_ = true;
 }

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "base/backoff.h"
 #include "metrics/metrics.h"
+#include "relay/gap_detector.h"
 #include "stream/ack_tracker.h"
 #include "stream/record_cadence.h"
 #include "stream/start_position.h"
@@ -36,7 +37,7 @@ class ProgressRecorder final : public DeliverySink {
   struct Parts {
     const Config& config;
     const Clock& clock;
-    ProgressReader* reader;  // nullptr: progress is not recorded
+    ProgressTopic* topic;  // nullptr: progress is not recorded
     Producer& producer;
     const AckTracker& tracker;
     Metrics& metrics;
@@ -47,19 +48,27 @@ class ProgressRecorder final : public DeliverySink {
   explicit ProgressRecorder(const Parts& parts);
 
   // Whether progress is recorded.
-  bool enabled() const { return reader_ != nullptr; }
+  bool enabled() const { return topic_ != nullptr; }
 
   // Reads the record; nullopt: there is none. Without one, that of another pipeline of this slot,
   // if the topic has it: CheckOwner() refuses it. Records that no pipeline has written are
   // reported. With mode kAuto, WR-4016 ends the recording with a warning. Errors: those of
-  // ProgressReader::Read(), WR-1003. REQUIRES: enabled().
+  // ProgressTopic::Read(), WR-1003. REQUIRES: enabled().
   absl::StatusOr<std::optional<Progress>> Read(const ServerInfo& server);
   // The record of this slot in the default topic of another pipeline: where the database was
   // renamed, and nothing names the pipeline. REQUIRES: enabled().
   std::optional<Progress> FindOfSlot(const ServerInfo& server);
 
-  // See ProgressReader. REQUIRES: Read() has succeeded.
-  absl::StatusOr<bool> IsSettled() { return reader_->IsSettled(address_.topic); }
+  // See ProgressTopic. REQUIRES: Read() has succeeded.
+  absl::StatusOr<bool> IsSettled() { return topic_->IsSettled(address_.topic); }
+
+  // Adds the gap that is held to the newest record, so that each start of each instance holds it
+  // until a record of a later generation says that it was accepted. Does nothing if the record has
+  // the gap of another instance, or if there is no record: then a later start has nothing to
+  // compare with. Errors: those of ProgressTopic, and WR-4025 while a transaction of the topic has
+  // not ended. REQUIRES: a gap is held; the producer does not exist, so that nothing more is
+  // recorded.
+  absl::Status RecordGap(const GapDetector& gaps);
 
   // Whether Read() has succeeded.
   bool was_read() const { return was_read_; }
@@ -163,7 +172,7 @@ class ProgressRecorder final : public DeliverySink {
   void OnRefused(const absl::Status& refusal);
 
   Parts parts_;
-  ProgressReader* reader_;
+  ProgressTopic* topic_;
   ProgressAddress address_;
   std::string cluster_id_;
   Progress identity_;  // what all records of the stream have in common
@@ -181,6 +190,7 @@ class ProgressRecorder final : public DeliverySink {
   // A record with a smaller frontier would say less than the last one, of the timeline before.
   Lsn first_frontier_;
   std::optional<Progress> recorded_;
+  std::string recorded_gap_;  // the id of the gap that this relay has added to the record; "": none
   std::optional<Progress> in_flight_;
   std::optional<MonoTime> waiting_since_;
   std::optional<MonoTime> refused_at_;

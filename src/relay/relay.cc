@@ -64,7 +64,7 @@ Relay::Relay(Parts parts, Router router)
               }),
       recorder_({.config = parts_.config,
                  .clock = parts_.clock,
-                 .reader = parts_.progress,
+                 .topic = parts_.progress,
                  .producer = producer_,
                  .tracker = tracker_,
                  .metrics = parts_.metrics,
@@ -310,6 +310,7 @@ absl::Status Relay::OpenAndStart() {
   const absl::StatusOr<SourceInfo> info = connector_.Open();
   // An accepted gap may have moved the tracker to another position, which is not progress.
   if (gaps_.TakeApplied()) {
+    reported_gap_.clear();
     state_.blocked_error = absl::OkStatus();
     state_.stuck.reset();
     connector_.ForgetFailures();
@@ -398,7 +399,7 @@ void Relay::OnConnectError(const absl::Status& error, MonoTime now) {
     state_.retry_at = now + kAfterCancelling;
     return;
   }
-  if (EndsProcess(error)) {
+  if (ReactionTo(error) != Reaction::kGap && EndsProcess(error)) {
     Finish(error);
     return;
   }
@@ -456,12 +457,7 @@ void Relay::OnSessionError(const absl::Status& error, MonoTime now) {
     state_.blocked_error = cause;
   }
   if (ReactionTo(cause) == Reaction::kGap) {
-    EndSession();
-    if (EndsProcess(cause)) {
-      Finish(cause);
-    } else {
-      OnGap(cause, now);
-    }
+    OnGap(cause, now);
     return;
   }
   Disconnect(cause, now);
@@ -470,11 +466,12 @@ void Relay::OnSessionError(const absl::Status& error, MonoTime now) {
 // Publishes and confirms nothing, and checks the source periodically, until an operator has
 // accepted the gap.
 void Relay::OnGap(const absl::Status& error, MonoTime now) {
-  const bool first = !gaps_.held();
-  const bool changed = gaps_.Hold(error);
+  const bool first = reported_gap_.empty();
+  gaps_.Hold(error);
   WR_CHECK(gaps_.held().has_value(), "the gap is held from now on");
   const Gap& gap = *gaps_.held();
-  if (changed) {
+  // Also one that the record has: this process may be the first that an operator looks at.
+  if (std::exchange(reported_gap_, gap.id) != gap.id) {
     LogStatus(LogLevel::kError, "gap", gap.error,
               {{"gap", gap.id},
                {"from", gap.from},
@@ -501,9 +498,24 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
   state_.last_error = gap.error;
   // The first recheck is soon: a check by another connection may have seen a server that is being
   // replaced.
-  state_.retry_at = now + (first ? reconnect_backoff_.Next() : kGapRecheckInterval);
   WR_CHECK(!producer_.exists() && tracker_.records_in_flight() == 0,
            "nothing is published behind a gap");
+  const bool settled = RecordGap();
+  if (EndsProcess(gap.error) && settled) {
+    Finish(gap.error);
+    return;
+  }
+  state_.retry_at = now + (first || !settled ? reconnect_backoff_.Next() : kGapRecheckInterval);
+}
+
+// Any other start, also of another instance, may find nothing: the WAL of a restored server grows.
+// False while the end of a transaction, which comes by itself, has to be awaited.
+bool Relay::RecordGap() {
+  const absl::Status recorded = recorder_.RecordGap(gaps_);
+  if (!recorded.ok() && !absl::IsCancelled(recorded)) {
+    LogStatus(LogLevel::kWarning, "gap_not_recorded", recorded, {{"gap", gaps_.held()->id}});
+  }
+  return !HasCode(recorded, ErrorCode::kTransactionUnended);
 }
 
 // Applies at once rather than at the next regular check.

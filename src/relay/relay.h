@@ -67,7 +67,7 @@ class Relay {
     DeliveryObserver observer;            // may be empty
     uint64_t seed = 0;                    // for the jitter of the back-off
     SnapshotSource* snapshots = nullptr;  // with source.wait_visible
-    ProgressReader* progress = nullptr;   // unless pipeline.progress is "off"
+    ProgressTopic* progress = nullptr;    // unless pipeline.progress is "off"
     uint32_t routing = 0;                 // RoutingDigest(), with pipeline.mode "topics"
     // Of the relay that this one replaces in the same process, after a change of the configuration:
     // an error that would end a first start is then retried.
@@ -163,6 +163,7 @@ class Relay {
   // Holds the gap: drops the records in flight with their producer; the source is checked again at
   // retry_at. REQUIRES: the reaction to `error` is kGap, and the process does not end with it.
   void OnGap(const absl::Status& error, MonoTime now);
+  bool RecordGap();
   // Whether the process exits with this error rather than retrying.
   bool EndsProcess(const absl::Status& error) const;
   // Ends the stream after an error, with the records in flight kept; the next attempt is due after
@@ -226,7 +227,8 @@ class Relay {
   std::optional<ClosedForSlot> closed_for_slot_;
 
   MonoTime check_cluster_at_;
-  MonoTime awake_at_;  // when the process last ran a turn
+  std::string reported_gap_;  // the id of the gap in the log; "": none is held
+  MonoTime awake_at_;         // when the process last ran a turn
   // Of the drain, from the first request on.
   MonoTime drain_deadline_;
 };

@@ -85,7 +85,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     WR_ASSIGN_OR_RETURN(const SourceInfo info, OpenServer());
     const bool others_slot = info.slot && IsOthers(*info.slot);
     const absl::Status recalled =
-        others_slot && !parts_.gaps.accepted() ? absl::OkStatus() : RecallProgress(info);
+        others_slot && !parts_.gaps.held() ? absl::OkStatus() : RecallProgress(info);
     if (others_slot) {
       parts_.gaps.OnSlotTaken();  // it may record more than was read
     }
@@ -128,9 +128,9 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   if (exact && last && last->timeline != info.server.timeline) {
     parts_.gaps.RequireRecall();  // of what is published, the slot of a promoted server shows less
   }
-  // An acceptance needs the generation of the newest record: another instance may have written it.
+  // While a gap is held, the record shows whether it was accepted on another instance.
   const bool needed = recorder.enabled() && (parts_.gaps.NeedsRecall(info.slot.has_value()) ||
-                                             parts_.gaps.accepted() || !recorder.was_read());
+                                             parts_.gaps.held() || !recorder.was_read());
   if (!needed || info.server.in_recovery) {
     return absl::OkStatus();
   }
@@ -141,7 +141,7 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   }
   if (record) {
     parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server), info.server,
-                       recorder.IsOwn(*record), exact);
+                       recorder.cluster_id(), recorder.IsOwn(*record), exact);
     (void)parts_.gaps.OnCluster(recorder.cluster_id());  // Check() returns the gap
     return absl::OkStatus();
   }

@@ -104,6 +104,9 @@ Gap MakeGap(const absl::Status& error, Lsn frontier,
   Gap gap{.error = error, .id = "", .from = frontier, .to = Lsn()};
   // The frontier is part of the id: the same finding after further events is another gap.
   std::string key = frontier.ToString();
+  if (code == ErrorCode::kClusterChanged) {
+    key += MessageOf(error);  // both clusters: no reading of the source has them
+  }
   if (info != nullptr) {
     SetRange(gap, frontier, publication, *info);
     key += KeyOf(code, *info);
@@ -111,6 +114,18 @@ Gap MakeGap(const absl::Status& error, Lsn frontier,
   gap.id = fmt::format("{:04}-{:08x}", static_cast<unsigned>(code), Hash(key));
   WR_CHECK(!gap.id.empty() && !gap.error.ok(), "an operator can name the gap and its cause");
   return gap;
+}
+
+HeldGap RecordOf(const Gap& gap) {
+  return {.code = CodeOf(gap.error),
+          .id = gap.id,
+          .reason = std::string(MessageOf(gap.error)),
+          .from = gap.from,
+          .to = gap.to};
+}
+
+Gap GapOf(const HeldGap& held) {
+  return {.error = Error(held.code, held.reason), .id = held.id, .from = held.from, .to = held.to};
 }
 
 // As the operator sees it, in the log, on the page and in `walrelay resume`.

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "walrelay/lsn.h"
+#include "walrelay/progress.h"
 #include "walrelay/publication_identity.h"
 #include "walrelay/replication_source.h"
 
@@ -31,6 +32,10 @@ struct Gap {
 // reading did. REQUIRES: the reaction to `error` is kGap.
 Gap MakeGap(const absl::Status& error, Lsn frontier,
             const std::optional<PublicationState>& publication, const SourceInfo* info);
+
+// The gap as a progress record has it, and back. The error of a record has the remedy of its code.
+HeldGap RecordOf(const Gap& gap);
+Gap GapOf(const HeldGap& held);
 
 // "0/16B3748 to 0/16B37A8", "0/16B3748 and later", "up to 0/16B37A8", "not known".
 std::string RangeOf(const Gap& gap);

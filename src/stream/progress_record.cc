@@ -108,6 +108,17 @@ ResumeState ResumeStateOf(const Progress& record) {
           .recorded = true};
 }
 
+void SetPositions(Progress& record, const ResumeState& memory) {
+  record.system_id = memory.system_id;
+  record.timeline = memory.timeline;
+  record.ancestors = memory.ancestors;
+  record.frontier = memory.frontier;
+  record.settled_before = memory.settled_before;
+  record.last = memory.last_published;
+  record.latest_commit = memory.latest_commit;
+  record.partial = memory.partial;
+}
+
 Progress ProgressFrom(const Config& config, const SourceInfo& info) {
   WR_CHECK(info.slot.has_value(), "the position is that of a slot");
   return {.pipeline = PipelineIdOf(config, info.server.database),

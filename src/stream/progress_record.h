@@ -45,6 +45,9 @@ bool IsSameVersion(const Progress& one, const Progress& other);
 // What a relay remembers that has published everything in the record.
 ResumeState ResumeStateOf(const Progress& record);
 
+// Makes the record one of what `memory` says is published. It leaves what it says of xids.
+void SetPositions(Progress& record, const ResumeState& memory);
+
 // The record of a position that has no record yet: everything before `info`'s confirmed position
 // counts as published. Without a transaction, a run or a time. REQUIRES: the slot exists.
 Progress ProgressFrom(const Config& config, const SourceInfo& info);

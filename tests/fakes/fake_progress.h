@@ -16,7 +16,7 @@
 
 namespace walrelay::testing {
 
-class FakeProgress final : public ProgressReader {
+class FakeProgress final : public ProgressTopic {
  public:
   explicit FakeProgress(const FakeKafka& kafka) : kafka_(kafka) {}
 
@@ -31,7 +31,9 @@ class FakeProgress final : public ProgressReader {
         continue;
       }
       WR_ASSIGN_OR_RETURN(Progress progress, DecodeProgress(record.value.value_or("")));
-      if (!last || progress.Order() >= last->Order()) {
+      if (last) {
+        last->Add(progress);
+      } else {
         last = std::move(progress);
       }
     }
@@ -40,12 +42,19 @@ class FakeProgress final : public ProgressReader {
 
   absl::StatusOr<bool> IsSettled(const std::string& /*topic*/) override { return settled; }
 
+  absl::Status Write(const ProgressAddress& /*address*/, const Progress& record) override {
+    WR_RETURN_IF_ERROR(write_error);
+    stored = record;
+    return absl::OkStatus();
+  }
+
   std::vector<Progress> ReadOfSlot(std::string_view /*slot*/) override { return of_slot; }
 
   ProgressReading others;  // what the topic has beside the record
   std::vector<Progress> of_slot;
   bool settled = true;
   absl::Status error;
+  absl::Status write_error;
   std::optional<Progress> stored;
   int reads = 0;
 

@@ -83,7 +83,7 @@ class SessionFixture : public PipelineFixture {
     WR_CHECK(info.ok() && postgres_.Start(frontier()).ok(), "the fake accepts every connection");
     recorder_ = std::make_unique<ProgressRecorder>(ProgressRecorder::Parts{.config = config_,
                                                                            .clock = clock_,
-                                                                           .reader = nullptr,
+                                                                           .topic = nullptr,
                                                                            .producer = *producer_,
                                                                            .tracker = tracker_,
                                                                            .metrics = metrics_});

@@ -213,6 +213,47 @@ class SlotChangeTest(ProgressCase):
             self.assertEqual(relay.wait_for_log("failed")["code"], "WR-2106")
 
 
+class HeldGapTest(ProgressCase):
+    """The catalogue shows only to the process that saw it before that rows were hidden."""
+
+    def hold(self) -> tuple[RelayProcess, dict[str, Any]]:
+        relay = self.publish_rows(1)
+        relay.start()
+        relay.wait_ready()
+        relay.pause()
+        self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox")
+        self.outbox.insert(2)
+        self.sql("ALTER PUBLICATION walrelay ADD TABLE outbox")
+        self.sql("SELECT pg_terminate_backend(%s)", self.database.walsender(self.slot))
+        relay.resume()
+        gap = self.expect_held(relay, "WR-2110")
+        wait_until(lambda: self.shown()["held"], 60, "a record of the gap")
+        return relay, gap
+
+    def test_killed_relay_holds_its_gap_again(self) -> None:
+        relay, gap = self.hold()
+        self.assertEqual(self.shown()["held"]["id"], gap["id"])
+        self.assertIn(gap["id"], self.walrelay("doctor", code=FOUND))
+        relay.kill()
+        relay.start()
+        self.assertEqual(self.expect_held(relay, "WR-2110")["id"], gap["id"])
+        self.accept(relay, gap)
+        self.outbox.insert(3)
+        self.expect_published(1, 3)
+        wait_until(lambda: self.shown()["held"] is None, 60, "a record without the gap")
+        self.expect_restart_without_a_gap(relay)
+
+    def test_one_acceptance_is_enough_for_a_pair(self) -> None:
+        first, gap = self.hold()
+        second = self.start_relay()
+        self.assertEqual(self.expect_held(second, "WR-2110")["id"], gap["id"])
+        self.accept(second, gap)
+        first.wait_for_log("gap_released")
+        first.wait_for_state("standby")
+        self.outbox.insert(3)
+        self.expect_published(1, 3)
+
+
 class RestoreTest(ProgressCase):
     """The data directory is replaced by an earlier copy while no relay runs: no new timeline begins."""
 

@@ -139,6 +139,7 @@ bool Simulation::ApplyToNetwork(const Fault& fault) {
       // The relay reads the Kafka secret again only after a fatal error of the producer.
       bool& unreadable =
           fault.amount % 2 == 0 ? network_.secret_unreadable : network_.kafka_secret_unreadable;
+      kafka_.Disturb(fault.length);
       unreadable = true;
       kafka_.fencing = kafka_.fencing || fault.amount % 2 != 0;
       Heal(fault.length, [&unreadable] { unreadable = false; });
@@ -665,11 +666,23 @@ void Simulation::ChangeCluster(int cluster, bool mirrored) {
 bool Simulation::Rewritten() {
   // An acceptance is lost with the relay until a record of the next generation is committed.
   const auto& record = kafka_.progress();
-  if (record && (record->generation > rewritten_generation_.value_or(0) ||
-                 record->frontier > rewritten_until_)) {
+  // A stream from before may still record what it has read of the other WAL.
+  const bool passed = record && record->frontier > rewritten_until_ &&
+                      (!record->last.valid() || Find(record->last) != nullptr);
+  if (passed || (record && record->generation > rewritten_generation_.value_or(0))) {
     rewritten_until_ = Lsn();
   }
   return rewritten_until_.valid();
+}
+
+const LogTransaction* Simulation::Find(const PublishedTransaction& transaction) const {
+  const auto& log = postgres_.log().transactions();
+  const auto found = std::find_if(log.begin(), log.end(), [&](const LogTransaction& other) {
+    return other.commit_lsn == transaction.commit_lsn &&
+           static_cast<uint32_t>(other.xid) == transaction.xid &&
+           other.time == transaction.commit_time;
+  });
+  return found == log.end() ? nullptr : &*found;
 }
 
 void Simulation::KeepRelaysDown(Micros time) {
@@ -688,6 +701,7 @@ bool Simulation::ApplyUnseen(const Fault& fault) {
   }
   if (fault.kind == FaultKind::kDenyProgress) {
     kafka_.topic(kProgressTopic).denied = true;
+    kafka_.Disturb(fault.length);
     // A producer that has noticed refuses the next record itself, the others wait for the brokers.
     for (const auto& process : processes_) {
       if (process && fault.amount % 2 == 0) {
@@ -818,15 +832,12 @@ bool Simulation::RestoreUnseen(const Fault& fault) {
   if (!comparable || record->timeline != postgres_.timeline() || log.size() <= lag) {
     return false;
   }
-  const auto last = std::find_if(log.begin(), log.end(), [&](const LogTransaction& transaction) {
-    return transaction.commit_lsn == record->last.commit_lsn &&
-           static_cast<uint32_t>(transaction.xid) == record->last.xid;
-  });
+  const LogTransaction* const last = Find(record->last);
   Lsn end = log[log.size() - lag].commit_lsn;
   std::optional<LogTransaction> repeated;
-  if (last != log.end() && fault.amount % 4 == 1) {
+  if (last != nullptr && fault.amount % 4 == 1) {
     end = last->end_lsn;  // nothing that was published is lost
-  } else if (last != log.end() && last != log.begin() && fault.amount % 4 >= 2 &&
+  } else if (last != nullptr && last != &log.front() && fault.amount % 4 >= 2 &&
              BytesBetween(std::prev(last)->end_lsn, last->commit_lsn) > kLongestRow) {
     // Another transaction commits at the same position.
     repeated = *last;

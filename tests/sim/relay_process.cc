@@ -106,6 +106,7 @@ void RelayProcess::OnClaimed(const std::optional<Progress>& record) {
 
 void RelayProcess::AcceptGap(const Gap& gap) {
   accepted_gap_ = gap.id;
+  accepted_gaps_.insert(gap.id);
   if (HasCode(gap.error, ErrorCode::kClusterChanged)) {
     cluster_.reset();
     cluster_accepted_ = true;
@@ -225,6 +226,7 @@ void RelayProcess::OnReplaced() {
   const RelayStatus last = status();
   if (last.gap && last.gap->id != last_accepted_) {
     inherited_gap_ = last.gap->id;
+    inherited_generation_ = source_.record_read() ? source_.record_read()->generation : 0;
   }
   memory_ = pipeline_->relay->memory();
   if (Mutant(MutantId::kForgetSource)) {
@@ -370,6 +372,16 @@ bool RelayProcess::Pass(Micros time, bool interruptible) {
 }
 
 void RelayProcess::OnStreaming() {
+  const auto& record = source_.record_read();
+  if (record && record->held && !accepted_gaps_.contains(record->held->id)) {
+    context_.oracle.Fail("I13 gaps", fmt::format("a relay streams although it has read in the "
+                                                 "record that gap {} is held",
+                                                 record->held->id));
+  }
+  // The gap was accepted elsewhere.
+  if (record && record->generation > inherited_generation_) {
+    inherited_gap_.reset();
+  }
   if (inherited_gap_) {
     context_.oracle.Fail("I13 gaps",
                          fmt::format("gap {} was held before the pipeline was replaced, and its "
@@ -554,6 +566,14 @@ void RelayProcess::CheckNaming(const RelayStatus& status) {
 // The status board lags a little.
 void RelayProcess::CheckHolding(const RelayStatus& status) {
   if (!status.gap || status.gap->id == last_accepted_) {
+    return;
+  }
+  const uint64_t generation = source_.record_read() ? source_.record_read()->generation : 0;
+  if (std::exchange(held_gap_, status.gap->id) != status.gap->id) {
+    held_under_ = generation;
+  }
+  if (generation > held_under_) {
+    context_.coverage.Count("a gap is released by the record");
     return;
   }
   context_.coverage.Count(ToString(CodeOf(status.gap->error)), "held ");

@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "context.h"
@@ -20,7 +21,7 @@
 #include "sim_kafka.h"
 #include "sim_postgres.h"
 #include "sim_producer.h"
-#include "sim_progress_reader.h"
+#include "sim_progress_topic.h"
 #include "sim_snapshots.h"
 #include "sim_source.h"
 #include "slot/slot_watch.h"
@@ -92,6 +93,8 @@ class RelayProcess final : private RelayHost {
 
   bool killed() const override { return killed_; }
   bool asleep() const override { return asleep_; }
+  // Whether an operator has accepted a gap that this process held.
+  bool has_accepted() const { return !accepted_gaps_.empty(); }
   bool in_turn() const { return in_turn_; }
   bool finished() const { return pipeline_->relay->finished() && (terminate_ || !pause_); }
   // A pipeline has ended, and its successor has not started.
@@ -125,7 +128,7 @@ class RelayProcess final : private RelayHost {
     StatusBoard board;
     SlotWatch slot_watch;
     SimSnapshots snapshots;
-    SimProgressReader progress;
+    SimProgressTopic progress;
     std::unique_ptr<Relay> relay;
   };
 
@@ -198,11 +201,15 @@ class RelayProcess final : private RelayHost {
   bool is_successor_ = false;           // the present pipeline, or the next one
   // Held by the predecessor, and not accepted since.
   std::optional<std::string> inherited_gap_;
+  uint64_t inherited_generation_ = 0;  // in which it is held
   bool shutdown_noticed_ = false;
   bool limit_noticed_ = false;
   bool publication_noticed_ = false;
   std::optional<std::pair<XidReading, MonoTime>> xids_;  // not passed to the relay yet
   std::optional<std::string> accepted_gap_;              // not passed to the relay yet
+  std::set<std::string> accepted_gaps_;                  // by an operator of this process
+  std::string held_gap_;                                 // as the status has shown it last
+  uint64_t held_under_ = 0;                              // the generation of the record then
   std::string last_accepted_;
   // The Kafka cluster in which it has published, or in which the record was written that it has
   // read; nullopt: none, or an operator has decided that it may be another one now.

@@ -175,8 +175,12 @@ void SimKafka::AppendProgress(const Progress& record) {
 void SimKafka::Show(const Progress& record) {
   auto& newest = here().progress;
   if (!newest || newest->Order() < record.Order()) {
-    newest = record;
     here().progress_written_in = cluster_;
+  }
+  if (newest) {
+    newest->Add(record);
+  } else {
+    newest = record;
   }
 }
 
@@ -207,8 +211,10 @@ void SimKafka::Disturb(Micros length) {
 
 void SimKafka::OnProgressDecided(const Progress& record) {
   auto& newest = here().decided;
-  if (!newest || std::exchange(here().record_deleted, false) || newest->Order() < record.Order()) {
+  if (!newest || std::exchange(here().record_deleted, false)) {
     newest = record;
+  } else {
+    newest->Add(record);
   }
 }
 

@@ -484,6 +484,12 @@ void SimSource::CheckRecorded(Lsn confirmed) {
   if (newest && newest->generation > 0 && host_.has_rivals()) {
     return;
   }
+  // The address leads to a cluster with a record of a later generation, which the relay has not
+  // noticed yet: what it has recorded here does not count.
+  if (newest && record_read_ && newest->generation > record_read_->generation &&
+      host_.record_losses() > 0) {
+    return;
+  }
   // The relay may have recorded progress in the other cluster before it noticed the change.
   const auto& elsewhere = host_.decided_elsewhere();
   const bool covered = elsewhere && confirmed <= EndOf(*elsewhere);
@@ -502,6 +508,7 @@ void SimSource::NoteFrontier(const Progress& record) {
 
 void SimSource::OnRecordRead(const Progress& record) {
   looked_record_ = record;
+  record_read_ = record;
   NoteFrontier(record);
 }
 
@@ -560,6 +567,19 @@ void SimSource::OnProgressProduced(const Progress& record) {
   }
 }
 
+// With transactions, what a gap is added to must be the newest version: when the topic is
+// compacted, it takes its place. Without, a version may still be in flight.
+void SimSource::OnGapRecorded(const Progress& record) {
+  const auto& newest = host_.decided();
+  if (!record.held || host_.has_producer()) {
+    context_.oracle.Fail("I13 gaps", "a record without a gap is written beside the producer's");
+  }
+  if (newest && newest->generation == record.generation && !host_.has_rivals() &&
+      host_.exactly_once() && newest->frontier > record.frontier) {
+    context_.oracle.Fail("I19 progress", "the record of a gap forgets what is published");
+  }
+}
+
 void SimSource::OnGapAccepted(bool of_the_slot) {
   dropped_slot_.reset();
   unrecorded_ = true;
@@ -579,8 +599,8 @@ void SimSource::OnGapAccepted(bool of_the_slot) {
   rewritten_ = false;
   maybe_accepted_.reset();
   accepted_in_ = host_.record_losses();
-  accepted_generation_ =
-      host_.recorded() ? std::optional(host_.recorded()->generation) : std::nullopt;
+  // A record of a later generation, which it has not read, says that the gap was accepted before.
+  accepted_generation_ = record_read_ ? std::optional(record_read_->generation) : std::nullopt;
 }
 
 absl::Status SimSource::Finish(Micros timeout) {

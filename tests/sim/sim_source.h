@@ -80,6 +80,8 @@ class SimSource final : public ReplicationSource {
   bool dropped_last_slot() const { return dropped_slot_ == server_.slots_made(); }
   // A gap was accepted: the next slot is a different one, and may be at any position.
   // `of_the_slot`: or the server is; false for a gap of the publication.
+  // The relay writes a version of the record with a gap that it holds.
+  void OnGapRecorded(const Progress& record);
   void OnGapAccepted(bool of_the_slot);
   bool open() const { return open_; }
   // The progress record that the relay has read on this connection; before, or if it does not read
@@ -87,6 +89,8 @@ class SimSource final : public ReplicationSource {
   const std::optional<Progress>& record_seen() const { return looked_record_; }
   // Whether a transaction was handled in part.
   bool in_transaction() const { return in_transaction_; }
+  // The one that the relay has read last, on any connection.
+  const std::optional<Progress>& record_read() const { return record_read_; }
   // Whether the stream has still to contain the last transaction of the record.
   bool awaits_last() const { return expected_ && !last_passed_; }
   // Whether the stream is before the last transaction that is recorded as published: until it has
@@ -186,6 +190,7 @@ class SimSource final : public ReplicationSource {
   // What the relay must know from a progress record: at its first stream, and after another process
   // has held the slot.
   bool must_recall_ = true;
+  std::optional<Progress> record_read_;  // last, on any connection
   std::optional<Progress> looked_record_;
   std::optional<Progress> memory_;
   Lsn covered_;                // by memory_

@@ -308,7 +308,9 @@ void Simulation::Reap(size_t number) {
   }
   const auto gone = std::move(process);
   ++lives_[number];
-  accepted_[number].reset();  // an acceptance that was not applied is lost
+  if (!AcceptanceIsRecorded(number)) {
+    accepted_[number].reset();  // it is lost
+  }
   settled_in_[number].reset();
   gap_possible_ = gap_possible_ || gone->dropped_slot();
   if (gone->killed()) {
@@ -385,6 +387,7 @@ void Simulation::OnGap(size_t number, ErrorCode code) {
     if (records_progress() && code != ErrorCode::kPublicationChanged) {
       AdoptSlot();
     }
+    AcceptRecordedGap();
     StartProcess(number);
   });
 }
@@ -399,6 +402,7 @@ void Simulation::Attend() {
       }
       const RelayStatus status = process->status();
       if (status.gap && !status.gap_accepted) {
+        CheckGapIsRecorded(*process, *status.gap);
         SettleGap(*process, *status.gap);
       } else if (HasCode(status.error, ErrorCode::kProgressMissing) ||
                  (status.gap_accepted && status.waits_for.find("WR-4018") != std::string::npos)) {
@@ -433,6 +437,37 @@ void Simulation::AdoptSlot() {
   explained_until_ = context_.now();
 }
 
+// Together with another gap that was found before a stream started.
+bool Simulation::AcceptanceIsRecorded(size_t number) const {
+  return accepted_[number] && kafka_.decided() &&
+         kafka_.decided()->generation > accepted_under_[number];
+}
+
+// If nothing has kept the relay from it since its last check of the gap.
+void Simulation::CheckGapIsRecorded(const RelayProcess& process, const Gap& gap) {
+  const bool disturbed = context_.now() < kafka_.disturbed_until + seconds(11) ||
+                         kafka_.record_losses() > 0 || kafka_.deletes_progress ||
+                         kafka_.topic(kProgressTopic).denied || !kafka_.ProgressIsStable();
+  const bool exempt = scenario_.second_relay || process.asleep() || process.has_accepted() ||
+                      HasCode(gap.error, ErrorCode::kProgressForeign);
+  if (records_progress() && kafka_.progress() && !disturbed && !exempt &&
+      !kafka_.progress()->held) {
+    context_.oracle.Fail("I13 gaps",
+                         fmt::format("gap {} is held, and the record does not say so", gap.id));
+  }
+}
+
+// The operator starts the relay with source.on_gap = "hold" for as long as it takes to accept it.
+void Simulation::AcceptRecordedGap() {
+  if (kafka_.decided() && kafka_.decided()->held) {
+    KeepRelaysDown(milliseconds(100));
+    Progress record = *kafka_.decided();
+    record.held.reset();
+    ++record.generation;
+    kafka_.AppendProgress(record);
+  }
+}
+
 // An operator who accepts a gap knows its range, and publishes the missing events by other means.
 // Half of the operators create the slot first: then the relay detects another gap.
 void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
@@ -440,7 +475,9 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
   gap_possible_ = gap_possible_ || process.dropped_slot();
   CheckJustified(code);
   const auto number = static_cast<size_t>(process.number());
-  if (code == ErrorCode::kClusterChanged && settled_in_[number] == kafka_.changes()) {
+  last_accepted_[number] = code;
+  const bool shown = !process.asleep();  // the status of a suspended process is old
+  if (code == ErrorCode::kClusterChanged && settled_in_[number] == kafka_.changes() && shown) {
     context_.oracle.Fail("I13 gaps", "another cluster is reported again after it was accepted");
   }
   if (process.dropped_last_slot() && code == ErrorCode::kSlotGone) {
@@ -454,7 +491,10 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
       MendSlot(code);
     }
     accepted_[number] = code;
-    accepted_in_[number] = kafka_.changes();
+    accepted_under_[number] = kafka_.decided() ? kafka_.decided()->generation : 0;
+    // The address may lead elsewhere by now.
+    const std::string named = fmt::format("cluster id {},", ClusterName(kafka_.cluster()));
+    accepted_in_[number] = MessageOf(gap.error).starts_with(named) ? kafka_.changes() : -1;
   }
   context_.Note("[operator] accepts gap {}: {}", gap.id, RangeOf(gap));
   process.AcceptGap(gap);
@@ -479,12 +519,13 @@ void Simulation::MendSlot(ErrorCode code) {
 // the change to another instance. The record of its progress shows both.
 void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded) {
   const auto accepted = std::exchange(accepted_[number], std::nullopt);
-  if (accepted) {
+  if (accepted || AcceptanceIsRecorded(1 - number)) {
     explained_until_ = context_.now();
     context_.oracle.Excuse(postgres_.slot()->confirmed);
     context_.oracle.AllowRepeats();
   }
-  if (accepted == ErrorCode::kClusterChanged) {
+  // Another gap that is shown later says that the acceptance was not applied.
+  if (accepted == ErrorCode::kClusterChanged && last_accepted_[number] == accepted) {
     settled_in_[number] = accepted_in_[number];
   }
   // The earlier state of a publication is unknown before the first read, and on another system.

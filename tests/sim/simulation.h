@@ -75,6 +75,9 @@ class Simulation final : private Environment {
   bool records_progress() const { return scenario_.config.pipeline.records_progress(); }
   bool exactly_once() const { return scenario_.config.pipeline.exactly_once(); }
   void AdoptSlot();
+  void AcceptRecordedGap();
+  void CheckGapIsRecorded(const RelayProcess& process, const Gap& gap);
+  bool AcceptanceIsRecorded(size_t number) const;
 
   // --- faults (faults.cc) ---
   void ScheduleFaults();
@@ -102,6 +105,8 @@ class Simulation final : private Environment {
   // Whether the WAL was rewritten, and no relay has passed by what it had recorded, or has found
   // the gap.
   bool Rewritten();
+  // In the WAL of the server; nullptr: it is not there.
+  const LogTransaction* Find(const PublishedTransaction& transaction) const;
   void Restart(const Fault& fault);
   void CheckShutdown(int incarnation, int sampler);
   void CheckGivingUp(int incarnation, int sampler);
@@ -139,6 +144,8 @@ class Simulation final : private Environment {
   bool gap_possible_ = false;  // a fault occurred that justifies a reported gap
   // A gap of the slot or the server was accepted, and the relay has not streamed yet.
   std::array<std::optional<ErrorCode>, 2> accepted_{};
+  std::array<std::optional<ErrorCode>, 2> last_accepted_{};
+  std::array<uint64_t, 2> accepted_under_{};  // the generation of the record at that time
   // SimKafka::changes() at that time, and when another cluster was accepted last.
   std::array<int, 2> accepted_in_{};
   std::array<std::optional<int>, 2> settled_in_{};

@@ -64,6 +64,15 @@ TEST_F(ProgressPlanTest, ForcedInitOutranksTheReplacedRecord) {
   EXPECT_GT(record->Order(), old.Order());
 }
 
+TEST_F(ProgressPlanTest, ANewRecordDecidesAboutAGapThatIsHeld) {
+  Recorded(400).held = HeldGap{.code = ErrorCode::kServerBehind, .id = "2202-1"};
+  EXPECT_EQ(GenerationOfSet(600), 5u);
+  const auto record = Init(true);
+  ASSERT_THAT(record, IsOk());
+  EXPECT_EQ(record->generation, 5u);
+  EXPECT_FALSE(record->held);
+}
+
 TEST_F(ProgressPlanTest, SlotMustBeUsable) {
   for (const bool force : {false, true}) {
     info_.slot->wal_status = "lost";

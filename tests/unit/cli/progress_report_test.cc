@@ -49,13 +49,29 @@ TEST(ProgressReportTest, TextHasOneLineForEachMember) {
       "written          2026-11-18T11:06:40.000123Z by walrelay 0.1.0, record 7 of run run\n");
 }
 
+TEST(ProgressReportTest, AGapThatIsHeldIsShown) {
+  Progress record = Sample();
+  record.held = HeldGap{.code = ErrorCode::kServerBehind,
+                        .id = "2202-5f3a9c01",
+                        .reason = "its WAL ends at 0/100",
+                        .from = Lsn(0x100),
+                        .to = Lsn(0x200)};
+  EXPECT_THAT(
+      ProgressText(record, "t"),
+      HasSubstr("held             gap 2202-5f3a9c01: WR-2202: its WAL ends at 0/100; events "
+                "between 0/100 and 0/200 may be missing\n"));
+  EXPECT_THAT(ProgressJson(record, "t"),
+              HasSubstr(R"("held":{"code":"WR-2202","id":"2202-5f3a9c01",)"
+                        R"("reason":"its WAL ends at 0/100","from":"0/100","to":"0/200"})"));
+}
+
 TEST(ProgressReportTest, JsonIsOneLine) {
   EXPECT_EQ(
       ProgressJson(Sample(), "t"),
       R"({"topic":"t","record":{"pipeline":"shop.walrelay","system_id":"7301","timeline":2,)"
       R"("ancestors":[{"timeline":1,"end":"0/500"}],"database":"shop",)"
       R"("database_oid":0,"slot":"walrelay","cluster_id":"",)"
-      R"("generation":3,"frontier":"0/16B3748","settled_before":"0/16B3600",)"
+      R"("generation":3,"held":null,"frontier":"0/16B3748","settled_before":"0/16B3600",)"
       R"("last_transaction":{"commit_lsn":"0/16B3700",)"
       R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"partial_transaction":null,)"
       R"("published_from":{"xid":4294967400,"taken":"1970-01-01T00:00:00.000001Z"},"horizons":)"

@@ -85,6 +85,13 @@ TEST_F(ProgressChecksTest, GapsAreFoundBeforeTheStart) {
   ExpectProblem(record_, ErrorCode::kSystemChanged);
 }
 
+TEST_F(ProgressChecksTest, AGapThatIsHeldIsAProblem) {
+  record_.held = HeldGap{
+      .code = ErrorCode::kPublicationChanged, .id = "2110-5f3a9c01", .reason = "it was dropped"};
+  ExpectProblem(record_, ErrorCode::kPublicationChanged);
+  EXPECT_THAT(FindingOf(record_).text, HasSubstr("gap 2110-5f3a9c01 is held: it was dropped"));
+}
+
 TEST_F(ProgressChecksTest, RecordOfARunningRelayIsAheadOfWhatWasRead) {
   source_.slot->active = true;
   record_.frontier = Lsn(9500);

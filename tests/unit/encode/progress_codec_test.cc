@@ -32,6 +32,11 @@ Progress Sample() {
       .slot = "walrelay_orders",
       .cluster_id = "4L6g3nShT-eMCtK--X86sw",
       .generation = 2,
+      .held = HeldGap{.code = ErrorCode::kServerBehind,
+                      .id = "2202-5f3a9c01",
+                      .reason = "its WAL ends at 16/B0000000",
+                      .from = Lsn(0x16'B000'0000),
+                      .to = Lsn(0x16'B374'D8F0)},
       .frontier = Lsn(0x16'B374'D8F0),
       .settled_before = Lsn(0x16'B374'D850),
       .last = {.commit_lsn = Lsn(0x16'B374'D848), .xid = 4'000'000'000, .commit_time = kCommitTime},
@@ -79,6 +84,7 @@ TEST(ProgressCodecTest, EachMemberIsPreserved) {
   EXPECT_EQ(decoded->database, expected.database);
   EXPECT_EQ(decoded->slot, expected.slot);
   EXPECT_EQ(decoded->generation, expected.generation);
+  EXPECT_EQ(decoded->held, expected.held);
   EXPECT_EQ(decoded->frontier, expected.frontier);
   EXPECT_EQ(decoded->settled_before, expected.settled_before);
   EXPECT_EQ(decoded->database_oid, expected.database_oid);
@@ -222,6 +228,19 @@ TEST(ProgressCodecTest, HorizonsAreFewAndAscending) {
               HasError(ErrorCode::kProgressUnreadable, "5 horizons"));
 }
 
+// A later version may know gaps that this one does not: they are held as well.
+TEST(ProgressCodecTest, AGapThatThisVersionDoesNotKnowCannotBeIgnored) {
+  for (const uint32_t code : {0u, 2102u, 9999u}) {
+    EXPECT_THAT(DecodeChanged([&](Message& message) { message.mutable_held()->set_code(code); }),
+                HasError(ErrorCode::kProgressUnreadable, "is not the code of a gap"));
+  }
+  EXPECT_THAT(DecodeChanged([](Message& message) { message.mutable_held()->set_id("\n"); }),
+              HasError(ErrorCode::kProgressUnreadable, "held.id"));
+  const auto none = DecodeChanged([](Message& message) { message.clear_held(); });
+  ASSERT_THAT(none, IsOk());
+  EXPECT_FALSE(none->held);
+}
+
 TEST(ProgressCodecTest, AncestorsAreBounded) {
   EXPECT_THAT(DecodeChanged([](Message& message) {
                 while (message.ancestors_size() <= 1000) {
@@ -249,6 +268,31 @@ TEST(ProgressCodecTest, GenerationOutweighsTimelineAndTimelineOutweighsFrontier)
   EXPECT_LT(order(1, 9, 9), order(2, 1, 1));
   EXPECT_LT(order(1, 1, 9), order(1, 2, 1));
   EXPECT_LT(order(1, 1, 1), order(1, 1, 2));
+}
+
+// A gap outlives what an instance that does not know of it records in the same generation.
+TEST(ProgressCodecTest, AGapIsHeldInItsGeneration) {
+  const Progress found{.generation = 1,
+                       .held = HeldGap{.code = ErrorCode::kServerBehind, .id = "2202-1"},
+                       .frontier = Lsn(100)};
+  const Progress later{.generation = 1, .frontier = Lsn(200)};
+  const Progress accepted{.generation = 2, .frontier = Lsn(50)};
+  const auto read = [](const std::vector<Progress>& versions) {
+    Progress record = versions.front();
+    for (const Progress& version : versions) {
+      record.Add(version);
+    }
+    return record;
+  };
+  for (const auto& versions : {std::vector{found, later}, std::vector{later, found}}) {
+    EXPECT_EQ(read(versions).frontier, Lsn(200));
+    EXPECT_EQ(read(versions).held, found.held);
+  }
+  for (const auto& versions : {std::vector{found, accepted}, std::vector{accepted, found},
+                               std::vector{later, accepted, found}}) {
+    EXPECT_EQ(read(versions).frontier, Lsn(50));
+    EXPECT_FALSE(read(versions).held);
+  }
 }
 
 // A restored server: the transaction commits before the frontier that was recorded.

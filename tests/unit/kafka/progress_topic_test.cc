@@ -39,7 +39,7 @@ class ProgressTopicTest : public testing::ProducerFixture {
   ~ProgressTopicTest() override { EXPECT_TRUE(reaper_.Wait(kTimeout)); }
 
   absl::StatusOr<ProgressReading> Read(Micros timeout = kTimeout) {
-    return KafkaProgressReader(config_.kafka, stop_.fd(), {.reaper = &reaper_, .patience = timeout})
+    return KafkaProgressTopic(config_.kafka, stop_.fd(), {.reaper = &reaper_, .patience = timeout})
         .Read({.topic = kTopic, .pipeline = "orders"});
   }
   // The frontier of the record; 0/0 if the topic has none.

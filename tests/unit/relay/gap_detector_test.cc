@@ -35,7 +35,7 @@ class GapDetectorTest : public ::testing::Test {
   // One connection.
   absl::Status Connect() {
     if (gaps_->NeedsRecall(info().slot.has_value()) || gaps_->accepted()) {
-      gaps_->Recall(record_, CheckOwner(record_, config_, info().server), info().server,
+      gaps_->Recall(record_, CheckOwner(record_, config_, info().server), info().server, "",
                     /*own=*/false);
     }
     const absl::Status gap = gaps_->Check(info(), /*others_slot=*/false);

@@ -656,6 +656,156 @@ TEST_F(ProgressRecorderTest, AnotherClusterIsHeld) {
   EXPECT_THAT(Events(), ElementsAre("a", "b"));
 }
 
+// An operator has accepted more gaps there, which says nothing of this one.
+TEST_F(ProgressRecorderTest, TheRecordOfAnotherClusterIsNoAcceptance) {
+  kafka_.cluster_id = progress_.others.cluster_id = "first";
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  Progress there = Records().back();
+  there.generation = 5;
+  there.cluster_id = "second";
+  kafka_.cluster_id = progress_.others.cluster_id = "second";
+  progress_.stored = there;
+  Pass(seconds(30));
+  ExpectHeld(ErrorCode::kClusterChanged);
+  EXPECT_TRUE(progress_.stored->held);
+  Accept();
+  EXPECT_TRUE(postgres_.streaming());
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_EQ(Records().back().generation, 6u);
+}
+
+// The server is restored, and its WAL ends before what it has sent.
+TEST_F(ProgressRecorderTest, AGapIsHeldByEachProcessUntilItIsAccepted) {
+  PublishAndCrash();
+  const Lsn grown = postgres_.info.server.wal_end;
+  MoveSlotBack(Lsn(900));
+  postgres_.info.server.wal_end = Lsn(950);
+  Restart();
+  ExpectHeld(ErrorCode::kServerBehind);
+  const std::string id = Held()->id;
+  ASSERT_TRUE(progress_.stored && progress_.stored->held);
+  EXPECT_EQ(progress_.stored->held->id, id);
+  EXPECT_EQ(progress_.stored->frontier, Recorded());  // what is published stays known
+  Crash();
+  postgres_.info.server.wal_end = Lsn(grown.value() + 1000);  // which shows nothing any more
+  Restart();
+  ExpectHeld(ErrorCode::kServerBehind);
+  EXPECT_EQ(Held()->id, id);
+  Accept();
+  EXPECT_TRUE(postgres_.streaming());
+  EXPECT_EQ(Records().back().generation, 1u);
+  EXPECT_FALSE(Records().back().held);
+  Crash();
+  Restart();
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_TRUE(postgres_.streaming());
+}
+
+TEST_F(ProgressRecorderTest, AChangeOfThePublicationIsHeldByTheNextProcess) {
+  Start();
+  Commit("a");
+  Pass(seconds(1));
+  postgres_.info.publication_state.identity.oid += 1;
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  ExpectHeld(ErrorCode::kPublicationChanged);
+  Crash();
+  Restart();
+  ExpectHeld(ErrorCode::kPublicationChanged);
+  Commit("b");
+  Accept();
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+  EXPECT_EQ(Records().back().generation, 1u);
+}
+
+TEST_F(ProgressRecorderTest, AProcessThatExitsAtAGapRecordsIt) {
+  PublishAndCrash();
+  config_.source.on_gap = OnGap::kExit;
+  postgres_.info.slot->confirmed_flush_lsn = postgres_.info.server.wal_end = Lsn(90'000);
+  Restart();
+  EXPECT_TRUE(relay_->finished());
+  ASSERT_TRUE(progress_.stored && progress_.stored->held);
+  EXPECT_EQ(progress_.stored->held->code, ErrorCode::kSlotMoved);
+}
+
+// With transactions, what its producer has in flight may be published after all.
+TEST_F(ProgressRecorderTest, AGapIsRecordedWhenTheTransactionHasEnded) {
+  PublishAndCrash();
+  config_.source.on_gap = OnGap::kExit;
+  postgres_.info.server.wal_end = Lsn(950);
+  MoveSlotBack(Lsn(900));
+  progress_.settled = false;
+  Restart();
+  EXPECT_FALSE(relay_->finished());
+  EXPECT_FALSE(progress_.stored);
+  progress_.settled = true;
+  Pass(seconds(30));
+  EXPECT_TRUE(relay_->finished());
+  EXPECT_TRUE(progress_.stored && progress_.stored->held);
+}
+
+TEST_F(ProgressRecorderTest, AGapThatCannotBeRecordedIsRecordedLater) {
+  PublishAndCrash();
+  MoveSlotBack(Lsn(900));
+  postgres_.info.server.wal_end = Lsn(950);
+  progress_.write_error = Error(ErrorCode::kKafkaUnreachable, "no broker");
+  Restart();
+  ExpectHeld(ErrorCode::kServerBehind);
+  EXPECT_FALSE(progress_.stored);
+  progress_.write_error = absl::OkStatus();
+  Pass(seconds(30));
+  EXPECT_TRUE(progress_.stored && progress_.stored->held);
+}
+
+TEST_F(ProgressRecorderTest, AGapThatWasAcceptedElsewhereIsNotHeldAnyMore) {
+  PublishAndCrash();
+  MoveSlotBack(Lsn(900));
+  postgres_.info.server.wal_end = Lsn(950);
+  Restart();
+  ExpectHeld(ErrorCode::kServerBehind);
+  Progress accepted = *progress_.stored;
+  ++accepted.generation;
+  accepted.held.reset();
+  accepted.frontier = accepted.settled_before = Lsn(900);
+  accepted.last = {};
+  progress_.stored = accepted;
+  Pass(seconds(30));
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_TRUE(postgres_.streaming());
+}
+
+// An operator decides about each.
+TEST_F(ProgressRecorderTest, TheGapOfAnotherInstanceIsNotReplaced) {
+  PublishAndCrash();
+  Progress found = Records().back();
+  found.held = HeldGap{.code = ErrorCode::kPublicationChanged, .id = "2110-1", .reason = "dropped"};
+  progress_.stored = found;
+  MoveSlotBack(Lsn(900));
+  postgres_.info.server.wal_end = Lsn(950);
+  Restart();
+  ExpectHeld(ErrorCode::kServerBehind);
+  EXPECT_EQ(progress_.stored->held->id, "2110-1");
+  Accept();
+  ExpectHeld(ErrorCode::kPublicationChanged);
+  Accept();
+  EXPECT_TRUE(postgres_.streaming());
+}
+
+// Its records are not this pipeline's to change.
+TEST_F(ProgressRecorderTest, NothingIsAddedToTheRecordOfAnotherPipeline) {
+  PublishAndCrash();
+  Progress other = Records().back();
+  other.slot = "other";
+  other.frontier = Lsn(90'000);
+  progress_.stored = other;
+  Restart();
+  ExpectHeld(ErrorCode::kProgressForeign);
+  EXPECT_FALSE(progress_.stored->held);
+}
+
 // The producer does not know the cluster before it has connected.
 TEST_F(ProgressRecorderTest, TheClusterOfTheFirstEventIsKnownAtOnce) {
   Start();

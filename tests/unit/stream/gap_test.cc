@@ -43,6 +43,25 @@ TEST_F(GapTest, RangeWithoutAResumePositionStartsAtTheSlot) {
             "0/1F4 to 0/3E8");
 }
 
+TEST_F(GapTest, ARecordHasTheGap) {
+  const Gap gap = Make(ErrorCode::kServerBehind);
+  const Gap read = GapOf(RecordOf(gap));
+  EXPECT_EQ(read.id, gap.id);
+  EXPECT_EQ(read.from, gap.from);
+  EXPECT_EQ(read.to, gap.to);
+  EXPECT_EQ(CodeOf(read.error), CodeOf(gap.error));
+  EXPECT_EQ(MessageOf(read.error), MessageOf(gap.error));
+}
+
+// No reading of the source shows a cluster of Kafka.
+TEST_F(GapTest, IdIdentifiesTheClusters) {
+  const auto id = [&](std::string_view message) {
+    return MakeGap(Error(ErrorCode::kClusterChanged, message), Lsn(400), seen_, nullptr).id;
+  };
+  EXPECT_EQ(id("cluster id b, previously a"), id("cluster id b, previously a"));
+  EXPECT_NE(id("cluster id b, previously a"), id("cluster id a, previously b"));
+}
+
 // The growing WAL does not change the id; another change of the slot or the publication does.
 TEST_F(GapTest, IdIdentifiesTheChange) {
   const std::string gone = Make(ErrorCode::kSlotGone).id;

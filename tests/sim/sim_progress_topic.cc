@@ -1,4 +1,4 @@
-#include "sim_progress_reader.h"
+#include "sim_progress_topic.h"
 
 #include "outbox.h"
 #include "walrelay/error.h"
@@ -10,7 +10,7 @@ constexpr Micros kTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
-absl::Status SimProgressReader::Ask(const std::string& topic) {
+absl::Status SimProgressTopic::Ask(const std::string& topic) {
   if (network_.kafka_secret_unreadable) {
     return Error(ErrorCode::kSecretFile, "kafka.password: mode 0644");
   }
@@ -28,14 +28,11 @@ absl::Status SimProgressReader::Ask(const std::string& topic) {
   return absl::OkStatus();
 }
 
-// A record that is read before the slot may be behind it.
-absl::StatusOr<ProgressReading> SimProgressReader::Read(const ProgressAddress& address) {
+// A record that is read before the slot may be behind it: no stream may begin from it.
+absl::StatusOr<ProgressReading> SimProgressTopic::Read(const ProgressAddress& address) {
   const std::string& topic = address.topic;
   if (topic != kProgressTopic) {
     context_.oracle.Fail("I19 progress", "a relay reads another progress topic");
-  }
-  if (!source_.open()) {
-    context_.oracle.Fail("I19 progress", "a relay reads the record before the slot");
   }
   WR_RETURN_IF_ERROR(Ask(topic));
   if (kafka_.deletes_progress) {
@@ -44,7 +41,9 @@ absl::StatusOr<ProgressReading> SimProgressReader::Read(const ProgressAddress& a
   }
   kafka_.topic(topic).exists = true;
   if (kafka_.progress()) {
-    source_.OnRecordRead(*kafka_.progress());
+    if (source_.open()) {
+      source_.OnRecordRead(*kafka_.progress());
+    }
     host_.OnProgressRead();
   }
   ProgressReading reading;
@@ -53,11 +52,21 @@ absl::StatusOr<ProgressReading> SimProgressReader::Read(const ProgressAddress& a
   return reading;
 }
 
-absl::StatusOr<bool> SimProgressReader::IsSettled(const std::string& topic) {
+absl::StatusOr<bool> SimProgressTopic::IsSettled(const std::string& topic) {
   WR_RETURN_IF_ERROR(Ask(topic));
   const bool settled = kafka_.ProgressIsStable();
   context_.coverage.Count(settled ? "the record is settled" : "the record is not settled");
   return settled;
+}
+
+// The relay may be killed before the acknowledgement arrives.
+absl::Status SimProgressTopic::Write(const ProgressAddress& address, const Progress& record) {
+  WR_RETURN_IF_ERROR(Ask(address.topic));
+  context_.coverage.Count("a gap is recorded");
+  source_.OnGapRecorded(record);
+  kafka_.AppendProgress(record);
+  return host_.Pass(kafka_.latency, /*interruptible=*/true) ? absl::OkStatus()
+                                                            : absl::CancelledError("interrupted");
 }
 
 }  // namespace walrelay::sim

@@ -1,4 +1,4 @@
-// SimProgressReader: reads the progress topic for a relay.
+// SimProgressTopic: reads the progress topic for a relay, and writes to it outside of producers.
 //
 // Blocks as the real one does, while the simulation continues. A record that is appended meanwhile
 // is read as well.
@@ -15,15 +15,16 @@
 
 namespace walrelay::sim {
 
-class SimProgressReader final : public ProgressReader {
+class SimProgressTopic final : public ProgressTopic {
  public:
   // All must outlive it.
-  SimProgressReader(Context& context, SimKafka& kafka, const Network& network, RelayHost& host,
-                    SimSource& source)
+  SimProgressTopic(Context& context, SimKafka& kafka, const Network& network, RelayHost& host,
+                   SimSource& source)
       : context_(context), kafka_(kafka), network_(network), host_(host), source_(source) {}
 
   absl::StatusOr<ProgressReading> Read(const ProgressAddress& address) override;
   absl::StatusOr<bool> IsSettled(const std::string& topic) override;
+  absl::Status Write(const ProgressAddress& address, const Progress& record) override;
 
  private:
   // Waits for the brokers.
