@@ -48,6 +48,8 @@ class RelayHost {
   virtual void OnProgressRead() = 0;
   // A producer has claimed its transactional id, and has read this record.
   virtual void OnClaimed(const std::optional<Progress>& record) = 0;
+  // Whether the producer of now has claimed it.
+  virtual bool has_claimed() const = 0;
   // Whether records are published in transactions.
   virtual bool exactly_once() const = 0;
   // Whether the server that streams is in the state in which the stream found it.

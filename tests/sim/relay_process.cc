@@ -86,6 +86,7 @@ absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(
   if (exactly_once() == request.transactional_id.empty()) {
     context_.oracle.Fail("EO6 fencing", "a producer with the wrong kind of delivery");
   }
+  has_claimed_ = false;
   if (exactly_once()) {
     // An instance that does not get the slot must not fence the one that works.
     if (!source_.streaming()) {
@@ -99,9 +100,8 @@ absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(
 
 void RelayProcess::OnClaimed(const std::optional<Progress>& record) {
   context_.coverage.Count("a record is read behind a claim");
-  if (record) {
-    source_.OnRecordClaimed(*record);
-  }
+  has_claimed_ = true;
+  source_.OnClaimed(record);
 }
 
 void RelayProcess::AcceptGap(const Gap& gap) {

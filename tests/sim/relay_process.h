@@ -147,6 +147,7 @@ class RelayProcess final : private RelayHost {
   int record_losses() const override { return parts_.kafka.record_losses(); }
   void OnProgressRead() override;
   void OnClaimed(const std::optional<Progress>& record) override;
+  bool has_claimed() const override { return has_claimed_; }
   bool exactly_once() const override { return limits_.exactly_once(); }
   bool same_server() const override { return source_.SameServer(); }
   int producers() const override { return use_.made; }
@@ -217,6 +218,7 @@ class RelayProcess final : private RelayHost {
   bool cluster_accepted_ = false;  // once
   bool has_run_ = false;
   bool loss_noticed_ = false;
+  bool has_claimed_ = false;
   bool asleep_ = false;
   bool in_turn_ = false;
   bool has_streamed_ = false;

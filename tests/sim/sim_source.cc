@@ -378,6 +378,10 @@ absl::Status SimSource::SendStatus(const StandbyStatus& wanted) {
 
 void SimSource::CheckStatus(const StandbyStatus& status) {
   const MonoTime now = context_.now();
+  // Another instance may have recorded more: the slot would be ahead of the record of this one.
+  if (host_.exactly_once() && !claimed_ && status.flushed > first_confirmed_) {
+    context_.oracle.Fail("EO6 fencing", "a relay confirms before it has claimed the id");
+  }
   if (status.flushed < confirmed_) {
     context_.oracle.Fail("I6 confirm sanity", "the confirmed position went back");
   }
@@ -403,6 +407,7 @@ void SimSource::CheckStatus(const StandbyStatus& status) {
 
 void SimSource::Recall(Lsn position) {
   first_confirmed_ = server_.slot()->confirmed;
+  claimed_ = host_.has_producer() && host_.has_claimed();
   // An acceptance reads the record: another instance may have accepted a gap before this one.
   const bool accepted_before = std::exchange(accepted_another_, false) && memory_ &&
                                looked_record_ && memory_->generation < looked_record_->generation;
@@ -512,9 +517,12 @@ void SimSource::OnRecordRead(const Progress& record) {
   NoteFrontier(record);
 }
 
-void SimSource::OnRecordClaimed(const Progress& record) {
-  NoteFrontier(record);
-  must_recall_ = must_recall_ || (memory_ && memory_->Order() < record.Order());
+void SimSource::OnClaimed(const std::optional<Progress>& record) {
+  claimed_ = true;
+  if (record) {
+    NoteFrontier(*record);
+    must_recall_ = must_recall_ || (memory_ && memory_->Order() < record->Order());
+  }
 }
 
 void SimSource::OnEventProduced(int event) {

@@ -104,8 +104,9 @@ class SimSource final : public ReplicationSource {
     return server_.timeline() == connected_timeline_ && server_.incarnation() == incarnation_;
   }
   void OnRecordRead(const Progress& record);
-  // Likewise, behind a claim: it may say more than the one that was read before.
-  void OnRecordClaimed(const Progress& record);
+  // A producer has claimed the id. The record behind the claim may say more than the one that was
+  // read before.
+  void OnClaimed(const std::optional<Progress>& record);
   void OnEventProduced(int event);
   void OnProgressProduced(const Progress& record);
   // The publication changes that the stream's own read has seen, and when the stream started.
@@ -194,6 +195,7 @@ class SimSource final : public ReplicationSource {
   std::optional<Progress> looked_record_;
   std::optional<Progress> memory_;
   Lsn covered_;                // by memory_
+  bool claimed_ = false;       // the transactional id, since the stream started
   Lsn first_confirmed_;        // by the slot, when the stream started
   PublishedTransaction last_;  // of memory_: also one that is published in part
   bool expected_ = false;      // the stream must contain it
