@@ -496,20 +496,21 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
   parts_.source.Close();
   state_.phase = Phase::kDisconnected;
   state_.last_error = gap.error;
-  // The first recheck is soon: a check by another connection may have seen a server that is being
-  // replaced.
   WR_CHECK(!producer_.exists() && tracker_.records_in_flight() == 0,
            "nothing is published behind a gap");
+  // Before the brokers are asked: an operator who reads the log types what the status knows.
+  reporter_.Publish(now, nullptr);
   const bool settled = RecordGap();
   if (EndsProcess(gap.error) && settled) {
     Finish(gap.error);
     return;
   }
+  // The first recheck is soon: a check by another connection may have seen a server that is being
+  // replaced.
   state_.retry_at = now + (first || !settled ? reconnect_backoff_.Next() : kGapRecheckInterval);
 }
 
 // Any other start, also of another instance, may find nothing: the WAL of a restored server grows.
-// False while the end of a transaction, which comes by itself, has to be awaited.
 bool Relay::RecordGap() {
   const absl::Status recorded = recorder_.RecordGap(gaps_);
   if (!recorded.ok() && !absl::IsCancelled(recorded)) {

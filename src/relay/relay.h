@@ -161,8 +161,10 @@ class Relay {
   void OnConnectError(const absl::Status& error, MonoTime now);
   void OnSessionError(const absl::Status& error, MonoTime now);
   // Holds the gap: drops the records in flight with their producer; the source is checked again at
-  // retry_at. REQUIRES: the reaction to `error` is kGap, and the process does not end with it.
+  // retry_at, or the process ends. REQUIRES: the reaction to `error` is kGap.
   void OnGap(const absl::Status& error, MonoTime now);
+  // Adds the gap that is held to the progress record. False while the end of a Kafka transaction,
+  // which comes by itself, has to be awaited.
   bool RecordGap();
   // Whether the process exits with this error rather than retrying.
   bool EndsProcess(const absl::Status& error) const;
