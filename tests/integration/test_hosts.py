@@ -138,8 +138,9 @@ class FailoverCopyTest(HostsCase):
         host = self.hosts[0]
         relay = self.start_relay()
         relay.wait_until(lambda: relay.metric("walrelay_slot_copy_ready", host=host) == 0, 60, "the first reading")
+        relay.wait_until(lambda: "sync_replication_slots is off" in relay.get("/status.txt")[1], 60,
+                         "the reading on the status page")
         status = relay.get("/status.txt")[1]
-        self.assertIn("sync_replication_slots is off", status)
         self.assertIn("the standby's own", status)  # the files of the standby are those of the primary
         self.assertIn("would be missing", status)
         self.assertEqual(relay.wait_for_log("slot_copy")["host"], host)
