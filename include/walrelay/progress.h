@@ -117,6 +117,15 @@ struct Progress {
   }
 };
 
+// The same where `record` may be the first version that was read.
+inline void AddVersion(std::optional<Progress>& record, const Progress& next) {
+  if (record) {
+    record->Add(next);
+  } else {
+    record = next;
+  }
+}
+
 // Where the record of a pipeline is.
 struct ProgressAddress {
   std::string topic;

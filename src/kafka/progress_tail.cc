@@ -100,11 +100,7 @@ absl::Status TakeRecord(const rd_kafka_message_t& message, const std::string& pi
     if (!reading.record || progress->Order() >= reading.record->Order()) {
       tail.stored = stored;
     }
-    if (reading.record) {
-      reading.record->Add(*progress);
-    } else {
-      reading.record = *std::move(progress);
-    }
+    AddVersion(reading.record, *progress);
   } else if (marked && progress.ok() && progress->pipeline == key) {
     TakeOther(*std::move(progress), reading.others);
   } else {

@@ -93,8 +93,8 @@ absl::Status ProgressRecorder::RecordGap(const GapDetector& gaps) {
   const bool foreign = HasCode(gap.error, ErrorCode::kProgressForeign);  // another pipeline's topic
   const bool done = recorded_ && recorded_->held && recorded_->held->id == gap.id &&
                     recorded_->generation == generation;
-  const bool unknown = !gaps.last_stream() || gaps.last_stream()->awaits_slot;  // positions
-  if (!enabled() || !was_read_ || foreign || done || unknown) {
+  const bool no_positions = !gaps.last_stream() || gaps.last_stream()->awaits_slot;
+  if (!enabled() || !was_read_ || foreign || done || no_positions) {
     return absl::OkStatus();
   }
   // In this order: a version that was read before the last transaction ended may not be the newest.
@@ -381,11 +381,7 @@ void ProgressRecorder::OnDelivered(const Delivery& delivery) {
     recorded_partial_ = record.partial;
     horizons_.Pass(parts_.tracker.frontier());
   }
-  if (recorded_) {
-    recorded_->Add(record);
-  } else {
-    recorded_ = record;
-  }
+  AddVersion(recorded_, record);
   has_recorded_ = true;
   waiting_since_.reset();
   error_ = absl::OkStatus();

@@ -31,11 +31,7 @@ class FakeProgress final : public ProgressTopic {
         continue;
       }
       WR_ASSIGN_OR_RETURN(Progress progress, DecodeProgress(record.value.value_or("")));
-      if (last) {
-        last->Add(progress);
-      } else {
-        last = std::move(progress);
-      }
+      AddVersion(last, progress);
     }
     return reading;
   }

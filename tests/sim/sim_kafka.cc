@@ -177,11 +177,7 @@ void SimKafka::Show(const Progress& record) {
   if (!newest || newest->Order() < record.Order()) {
     here().progress_written_in = cluster_;
   }
-  if (newest) {
-    newest->Add(record);
-  } else {
-    newest = record;
-  }
+  AddVersion(newest, record);
 }
 
 // Connections to the other cluster break. Its topics and their settings exist here, too.
@@ -211,11 +207,10 @@ void SimKafka::Disturb(Micros length) {
 
 void SimKafka::OnProgressDecided(const Progress& record) {
   auto& newest = here().decided;
-  if (!newest || std::exchange(here().record_deleted, false)) {
-    newest = record;
-  } else {
-    newest->Add(record);
+  if (std::exchange(here().record_deleted, false)) {
+    newest.reset();
   }
+  AddVersion(newest, record);
 }
 
 void SimKafka::DeleteProgress() {
