@@ -23,7 +23,7 @@ constexpr size_t kMaxOfAReportedText = 512;
 int report_fd = -1;
 std::atomic_flag report_begun = ATOMIC_FLAG_INIT;
 std::array<char, 2 + 3 * (kMaxOfAReportedText + 1)> report_bytes;
-// Of the thread. Trivial, so that a handler can read it.
+// Each thread has its own. A handler can read it, because it needs no initialization.
 thread_local constinit const char* failure_text = nullptr;
 
 // Async-signal-safe. A text that is too long, or has a zero byte, is cut.

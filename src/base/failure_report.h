@@ -20,7 +20,8 @@
 namespace walrelay {
 
 struct FailureReport {
-  // That of the thread (LogScope). nullopt: a thread of no pipeline, or of a library.
+  // The pipeline in whose LogScope the thread failed. nullopt: the thread had none, as threads of
+  // libraries have.
   std::optional<PipelineIdentity> pipeline;
   std::string what;  // one line: the failed WR_CHECK, or the signal
 };
@@ -30,11 +31,11 @@ struct FailureReport {
 // Call it before other threads start.
 void ReportFailuresTo(int fd);
 
-// What the report of the calling thread says, instead of the signal. `text` must outlive the
-// process.
+// If the calling thread fails, its report has this text instead of the signal. `text` must outlive
+// the process.
 void SetFailureText(const char* text);
 
-// nullopt: the message is no report.
+// Returns nullopt if the message is not a report.
 std::optional<FailureReport> ParseFailureReport(std::string_view message);
 
 // "signal 11 (SIGSEGV)".

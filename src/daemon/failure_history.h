@@ -38,7 +38,7 @@ class FailureHistory {
   std::vector<PipelineFailure> pipelines() const;
   // Whether a worker has ended.
   bool any() const { return !entries_.empty() || unknown_at_.has_value(); }
-  // What ended the last worker if no pipeline is known to be the cause; otherwise "".
+  // Describes the end of the last worker if no pipeline is known to have caused it; otherwise "".
   const std::string& unknown() const { return unknown_; }
 
  private:

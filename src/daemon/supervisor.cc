@@ -150,7 +150,7 @@ void Supervisor::Start(const std::string& name, Entry& entry) {
     Adopt(entry);
   }
   WR_CHECK(entry.config.has_value() && entry.board != nullptr, "a pipeline has a configuration");
-  // What fails here is a failure of the pipeline.
+  // A failure in this function is reported as one of the pipeline.
   const LogScope scope(entry.identity);
   if (PipelineFailure* const failure = FindFailure(entry.identity);
       failure != nullptr && std::exchange(failure->isolated, false)) {

@@ -53,7 +53,7 @@ class Supervisor {
     uint64_t seed = 0;  // for the jitter of the delays
     // False: the process ends with its only pipeline.
     bool restart = false;
-    // What ended earlier worker processes; heeded by the first Apply().
+    // The pipelines that have ended earlier worker processes. The first Apply() heeds them.
     std::vector<PipelineFailure> failures = {};
     // An isolated pipeline is started again, because an operator asked for it.
     std::function<void(const PipelineIdentity&)> release = {};

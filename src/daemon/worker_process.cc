@@ -69,7 +69,7 @@ class WatchedWorker {
 
   // An operator has asked the process to stop.
   bool stopping() const { return stopping_; }
-  // What it reported at its end, otherwise the signal that ended it.
+  // Describes the end of the worker: by its own report, or else by the signal that ended it.
   FailureReport Failure(int end) {
     return report_ ? *std::move(report_)
                    : FailureReport{.pipeline = std::nullopt, .what = DescribeSignal(WTERMSIG(end))};

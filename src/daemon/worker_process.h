@@ -23,7 +23,7 @@
 
 namespace walrelay {
 
-// What the worker has of its parent. Used on the worker's main thread.
+// Connects the worker with its parent. Used on the worker's main thread.
 class Worker {
  public:
   Worker(UniqueFd parent, SystemdNotifier manager, FailureHistory failures);

@@ -275,7 +275,7 @@ void GapDetector::Release(bool another_system) {
   applied_ = true;
 }
 
-// It tells the record of a stream that has begun since from those with the gap.
+// By its generation, the record of a stream that begins now outranks each record with the gap.
 void GapDetector::BeginGeneration() {
   ++generation_;
   recalled_ = true;

@@ -166,7 +166,9 @@ class GapDetector {
   void BeginGeneration();
   // Replaces the memory by what was accepted: the positions of records of now do not count.
   void BeginAt(const ResumeState& state);
+  // The held gap was accepted, here or elsewhere: discards what caused it.
   void Release(bool another_system);
+  // The gap that the record says is held, unless it was accepted here; nullopt: none.
   std::optional<Gap> RecordedGap() const;
 
   const SourceConfig& source_;

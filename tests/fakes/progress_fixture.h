@@ -35,6 +35,19 @@ class ProgressFixture : public RelayFixture {
     }
     return records;
   }
+  // Brokers refuse the record of an event, and the connection breaks before they accept it. Returns
+  // the end of the event's transaction.
+  Lsn ReconnectAfterARefusal() {
+    const std::string topic(kProgressTopic);
+    kafka_.bad_topics[topic] = Error(ErrorCode::kTopicUnknown, "gone");
+    const Lsn end = Commit("a");
+    Pass(std::chrono::seconds(1));
+    EXPECT_EQ(State(), RelayState::kBlocked);
+    postgres_.BreakConnection();
+    kafka_.bad_topics.clear();
+    kafka_.looked_up_topics.insert(topic);
+    return end;
+  }
   // Ends without a drain.
   void Crash() {
     relay_.reset();

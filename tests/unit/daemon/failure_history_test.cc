@@ -18,6 +18,12 @@ class FailureHistoryTest : public ::testing::Test {
   bool Fail(std::optional<PipelineIdentity> pipeline, std::string what = "w") {
     return history_.OnFailed({.pipeline = std::move(pipeline), .what = std::move(what)}, now_);
   }
+  // Nine hours ago.
+  void Isolate(const PipelineIdentity& pipeline) {
+    Fail(pipeline);
+    Fail(pipeline);
+    now_ += hours(9);
+  }
   PipelineFailure Of(const PipelineIdentity& pipeline) const {
     for (const PipelineFailure& each : history_.pipelines()) {
       if (each.pipeline == pipeline) {
@@ -67,17 +73,13 @@ TEST_F(FailureHistoryTest, OtherPipelinesDoNotCount) {
 }
 
 TEST_F(FailureHistoryTest, IsolatedPipelineStaysSoWhileOthersFail) {
-  Fail(kOrders);
-  Fail(kOrders);
-  now_ += hours(9);
+  Isolate(kOrders);
   Fail(kPayments);
   EXPECT_TRUE(Of(kOrders).isolated);
 }
 
 TEST_F(FailureHistoryTest, ReleasedPipelineHasNoFurtherAttemptWithinAnHour) {
-  Fail(kOrders);
-  Fail(kOrders);
-  now_ += hours(9);
+  Isolate(kOrders);
   history_.OnReleased(kOrders, now_);
   EXPECT_FALSE(Of(kOrders).isolated);
   now_ += minutes(10);

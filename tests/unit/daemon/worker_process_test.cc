@@ -38,8 +38,10 @@ int Wait(Worker& worker) {
   return worker.signals().Take();
 }
 
-const PipelineFailure* Failure(const std::vector<PipelineFailure>& failures) {
-  return failures.empty() ? nullptr : &failures.front();
+// Of the pipeline that failed first; without a failure it has failed zero times.
+PipelineFailure FirstFailure(const Worker& worker) {
+  const auto failures = worker.failures().pipelines();
+  return failures.empty() ? PipelineFailure() : failures.front();
 }
 
 TEST(WorkerProcessDeathTest, ExitCodeOfTheWorkerIsThatOfTheProcess) {
@@ -48,14 +50,13 @@ TEST(WorkerProcessDeathTest, ExitCodeOfTheWorkerIsThatOfTheProcess) {
 
 TEST(WorkerProcessDeathTest, NextWorkerKnowsWhatFailed) {
   EXPECT_EXIT(Exit([](Worker& worker) {
-                const auto failures = worker.failures().pipelines();
-                const PipelineFailure* const failure = Failure(failures);
-                if (failure == nullptr || failure->times < 3) {
+                const PipelineFailure failure = FirstFailure(worker);
+                if (failure.times < 3) {
                   const LogScope scope(kOrders);
-                  WR_CHECK(failure != nullptr && failure->times >= 3, "it fails three times");
+                  WR_CHECK(failure.times >= 3, "it fails three times");
                 }
-                return failure->isolated && failure->pipeline == kOrders &&
-                               failure->what.ends_with("(it fails three times)")
+                return failure.isolated && failure.pipeline == kOrders &&
+                               failure.what.ends_with("(it fails three times)")
                            ? ExitCode::kOk
                            : ExitCode::kData;
               }),
@@ -64,18 +65,17 @@ TEST(WorkerProcessDeathTest, NextWorkerKnowsWhatFailed) {
 
 TEST(WorkerProcessDeathTest, ReleasedPipelineIsNotIsolatedWhileOthersFail) {
   EXPECT_EXIT(Exit([](Worker& worker) {
-                const auto failures = worker.failures().pipelines();
-                const PipelineFailure* const failure = Failure(failures);
-                if (failure == nullptr || failure->times < 2) {
+                const PipelineFailure failure = FirstFailure(worker);
+                if (failure.times < 2) {
                   const LogScope scope(kOrders);
                   std::abort();
                 }
-                if (failures.size() == 1) {
+                if (worker.failures().pipelines().size() == 1) {
                   worker.Release(kOrders);
                   const LogScope scope(PipelineIdentity{.source = "other", .slot = "s"});
                   std::abort();
                 }
-                return failure->isolated ? ExitCode::kData : ExitCode::kOk;
+                return failure.isolated ? ExitCode::kData : ExitCode::kOk;
               }),
               ExitedWithCode(0), "");
 }

@@ -30,12 +30,15 @@ class ProgressRecorderTest : public testing::ProgressFixture {
     config_.pipeline.progress = ProgressRecording::kAuto;
     kafka_.auto_acknowledge = true;
   }
-  Lsn Recorded() const { return Records().empty() ? Lsn() : Records().back().frontier; }
-  // Publishes "a", and stops without a drain, as a crash does.
-  void PublishAndCrash() {
+  void StartAndPublish() {
     Start();
     Commit("a");
     Pass(seconds(1));
+  }
+  Lsn Recorded() const { return Records().empty() ? Lsn() : Records().back().frontier; }
+  // Publishes "a", and stops without a drain, as a crash does.
+  void PublishAndCrash() {
+    StartAndPublish();
     ASSERT_THAT(Events(), ElementsAre("a"));
     Crash();
   }
@@ -164,9 +167,7 @@ TEST_F(ProgressRecorderTest, OneRecordPerInterval) {
 }
 
 TEST_F(ProgressRecorderTest, WalOfOtherTablesIsRecordedRarely) {
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   const size_t before = Records().size();
   for (int i = 0; i < 300; ++i) {
     postgres_.OtherTraffic();
@@ -181,9 +182,7 @@ TEST_F(ProgressRecorderTest, WalOfOtherTablesIsRecordedRarely) {
 }
 
 TEST_F(ProgressRecorderTest, EventsBehindWalOfOtherTablesAreRecordedSoon) {
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   postgres_.OtherTraffic();
   Pass(seconds(1));
   const Lsn end = Commit("b");
@@ -196,13 +195,7 @@ TEST_F(ProgressRecorderTest, EventsBehindWalOfOtherTablesAreRecordedSoon) {
 TEST_F(ProgressRecorderTest, AnEventIsConfirmedSoonAfterARefusalAndAReconnection) {
   Start();
   Pass(seconds(1));
-  kafka_.bad_topics[std::string(kTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
-  const Lsn end = Commit("a");
-  Pass(seconds(1));
-  ASSERT_EQ(State(), RelayState::kBlocked);
-  postgres_.BreakConnection();
-  kafka_.bad_topics.clear();
-  kafka_.looked_up_topics.insert(std::string(kTopic));
+  const Lsn end = ReconnectAfterARefusal();
   for (const size_t before = Records().size(); Records().size() == before;) {
     Pass(milliseconds(10));
   }
@@ -211,9 +204,7 @@ TEST_F(ProgressRecorderTest, AnEventIsConfirmedSoonAfterARefusalAndAReconnection
 }
 
 TEST_F(ProgressRecorderTest, MuchWalOfOtherTablesIsRecordedSoon) {
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   postgres_.info.server.wal_end =
       Lsn(postgres_.info.server.wal_end.value() + RecordCadence::kPositionBytes);
   postgres_.OtherTraffic();
@@ -223,9 +214,7 @@ TEST_F(ProgressRecorderTest, MuchWalOfOtherTablesIsRecordedSoon) {
 
 // A server that shuts down waits for it.
 TEST_F(ProgressRecorderTest, WhatTheServerRequestsIsRecordedSoon) {
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   postgres_.OtherTraffic();
   Pass(seconds(1));
   EXPECT_LT(postgres_.confirmed(), postgres_.info.server.wal_end);
@@ -238,9 +227,7 @@ TEST_F(ProgressRecorderTest, WhatTheServerRequestsIsRecordedSoon) {
 }
 
 TEST_F(ProgressRecorderTest, ADrainRecordsWalOfOtherTables) {
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   postgres_.OtherTraffic();
   Pass(seconds(1));
   relay_->Drain();
@@ -373,9 +360,7 @@ TEST_F(ProgressRecorderTest, TheCheckOfTheHistorySurvivesReconnections) {
 
 // Another instance is faster, publishes "b", and ends before the slot is read again.
 TEST_F(ProgressRecorderTest, TheRecordIsReadAgainAfterAStartWasRefused) {
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   postgres_.start_error = Error(ErrorCode::kSlotBusy, "another instance was faster");
   postgres_.BreakConnection();
   for (int i = 0; i < 100 && !postgres_.start_error.ok(); ++i) {
@@ -491,9 +476,7 @@ TEST_F(ProgressRecorderTest, AfterATakeoverTheRecordIsReadAgain) {
 
 // While this process could not connect, another instance had the slot, and was stopped.
 TEST_F(ProgressRecorderTest, ATakeoverThatWasNotSeenIsNoGap) {
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   postgres_.BreakConnection();
   progress_.stored = Records().back();
   progress_.stored->run_id = "another";
@@ -570,9 +553,7 @@ TEST_F(ProgressRecorderTest, ARecordTooLargeForTheTopicBlocks) {
 
 TEST_F(ProgressRecorderTest, AutoContinuesWithoutTheRight) {
   progress_.error = Error(ErrorCode::kProgressDenied, "denied");
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   EXPECT_THAT(Events(), ElementsAre("a"));
   EXPECT_THAT(Records(), IsEmpty());
   EXPECT_EQ(postgres_.confirmed(), postgres_.info.server.wal_end);
@@ -581,9 +562,7 @@ TEST_F(ProgressRecorderTest, AutoContinuesWithoutTheRight) {
 TEST_F(ProgressRecorderTest, RequiredDoesNotContinueWithoutTheRight) {
   config_.pipeline.progress = ProgressRecording::kRequired;
   progress_.error = Error(ErrorCode::kProgressDenied, "denied");
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   EXPECT_THAT(Events(), IsEmpty());
   EXPECT_EQ(ShownError(), ErrorCode::kProgressDenied);
   EXPECT_FALSE(relay_->finished());
@@ -605,9 +584,7 @@ TEST_F(ProgressRecorderTest, RequiredNeedsNoRecordForANewSlot) {
 }
 
 TEST_F(ProgressRecorderTest, AReplacedRelayKeepsItsMemory) {
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   relay_->Drain();
   Pass(seconds(1));
   memory_ = relay_->memory();
@@ -642,9 +619,7 @@ TEST_F(ProgressRecorderTest, ANewerPrimaryEndsTheStream) {
 
 TEST_F(ProgressRecorderTest, AnotherClusterIsHeld) {
   kafka_.cluster_id = "first";
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   kafka_.cluster_id = "second";
   Pass(seconds(1));
   ExpectHeld(ErrorCode::kClusterChanged);
@@ -659,9 +634,7 @@ TEST_F(ProgressRecorderTest, AnotherClusterIsHeld) {
 // An operator has accepted more gaps there, which says nothing of this one.
 TEST_F(ProgressRecorderTest, TheRecordOfAnotherClusterIsNoAcceptance) {
   kafka_.cluster_id = progress_.others.cluster_id = "first";
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   Progress there = Records().back();
   there.generation = 5;
   there.cluster_id = "second";
@@ -705,9 +678,7 @@ TEST_F(ProgressRecorderTest, AGapIsHeldByEachProcessUntilItIsAccepted) {
 }
 
 TEST_F(ProgressRecorderTest, AChangeOfThePublicationIsHeldByTheNextProcess) {
-  Start();
-  Commit("a");
-  Pass(seconds(1));
+  StartAndPublish();
   postgres_.info.publication_state.identity.oid += 1;
   postgres_.BreakConnection();
   Pass(seconds(1));

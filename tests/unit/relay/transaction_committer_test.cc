@@ -579,17 +579,10 @@ TEST_F(TransactionCommitterTest, ARefusedRecordIsOfferedAgainBeforeItsEvents) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-// The topic may have been deleted, and created again by the brokers.
 // The record that is offered again names the event, with a frontier before it.
 TEST_F(TransactionCommitterTest, AnEventIsConfirmedSoonAfterARefusalAndAReconnection) {
   Begin();
-  kafka_.bad_topics[std::string(testing::kProgressTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
-  const Lsn end = Commit("a");
-  Pass(seconds(1));
-  ASSERT_EQ(State(), RelayState::kBlocked);
-  postgres_.BreakConnection();
-  kafka_.bad_topics.clear();
-  kafka_.looked_up_topics.insert(std::string(testing::kProgressTopic));
+  const Lsn end = ReconnectAfterARefusal();
   while (Events().empty()) {
     Pass(milliseconds(10));
   }
@@ -597,6 +590,7 @@ TEST_F(TransactionCommitterTest, AnEventIsConfirmedSoonAfterARefusalAndAReconnec
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
+// The topic may have been deleted, and created again by the brokers.
 TEST_F(TransactionCommitterTest, ARefusedRecordIsReadAgain) {
   Begin();
   Commit("a");
