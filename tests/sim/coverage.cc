@@ -161,6 +161,7 @@ constexpr std::string_view kMustBeReached[] = {
     "a stream starts on a rewritten WAL",
     "the slot is moved while a stream starts",
     "reading the progress record is denied",
+    "the record of a transaction is refused at once",
     "the progress record is deleted",
     "the progress topic does not keep its records",
 

@@ -100,6 +100,9 @@ absl::StatusOr<ProduceResult> SimProducer::Accept(const Record& record, Delivery
   if (state.metadata == Metadata::kFailed) {
     // Returned once; offering the record again requests the metadata again.
     state.metadata = Metadata::kUnknown;
+    if (token.is_progress() && transactions_) {
+      transactions_->OnRecordRefused();
+    }
     return state.error;
   }
   if (state.metadata != Metadata::kReady) {

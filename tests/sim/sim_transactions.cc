@@ -23,6 +23,7 @@ constexpr Micros kLookAgain = milliseconds(20);
 constexpr Micros kLongestLate = seconds(25);
 // How long a transaction may be open beyond a third of the timeout.
 constexpr Micros kOpenSlack = seconds(2);
+constexpr Micros kRefusedSlack = seconds(1);
 constexpr Micros kLongestSilence = seconds(1);
 
 }  // namespace
@@ -145,6 +146,23 @@ void SimTransactions::OnAccepted() {
       self.transactions()->CheckAge(number, due);
     });
   }
+}
+
+// What is read again does not hold back consumers until an operator has fixed the cause.
+void SimTransactions::OnRecordRefused() {
+  if (!open_) {
+    return;
+  }
+  context_.coverage.Count("the record of a transaction is refused at once");
+  const MonoTime due = context_.now() + kRefusedSlack;
+  producer_.Later(kRefusedSlack, [number = number_, due](SimProducer& producer) {
+    const SimTransactions& self = *producer.transactions();
+    const bool slept = self.context_.now() > due;
+    if (self.open_ && self.number_ == number && self.phase_ != Phase::kFailed && !slept) {
+      self.context_.oracle.Fail("EO5 open transaction",
+                                "its record was refused, and it stays open");
+    }
+  });
 }
 
 // A relay that runs must not leave a transaction open: nothing behind it is visible to consumers.
