@@ -101,9 +101,11 @@ class ThreeNodesTest(VerifiedTest):
             self.kafka.kill_node(2)
             self.expect_nothing_confirmed(relay)
             self.kafka.start()
-        # Of a failure, the log shows whether librdkafka has started a new epoch (librdkafka#4953).
         relay = self.disturb(475, shrink, {"kafka.librdkafka.debug": "eos", "log.level": "debug"})
-        self.assertEqual(self.expect_no_problem(120).duplicates, 0)
+        duplicates = self.expect_no_problem(120).duplicates
+        # Leaders have moved twice: as above, a new epoch may repeat records. Without one, none is.
+        if not any("epoch bump" in line["msg"] for line in relay.logs("kafka_log")):
+            self.assertEqual(duplicates, 0)
         self.assertEqual(relay.metric("walrelay_kafka_producers_started_total"), 1)
 
     def test_without_a_majority_of_nodes_nothing_is_confirmed_until_they_return(self) -> None:
