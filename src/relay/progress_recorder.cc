@@ -280,6 +280,7 @@ bool ProgressRecorder::Turn(MonoTime now, const Published& published, Lsn reques
     return false;
   }
   const Unrecorded what{.events = refused || HasEvents(published),
+                        .horizon = horizons_.WouldPass(published.frontier),
                         .bytes = BytesBetween(recorded_frontier_, published.frontier),
                         .requested = requested > recorded_frontier_,
                         .at_once = at_once && !refused};

@@ -10,7 +10,7 @@ void RecordCadence::OnRecorded(MonoTime now) {
 }
 
 bool RecordCadence::Due(MonoTime now, const Unrecorded& what) const {
-  const bool soon = what.events || what.requested || what.bytes >= kPositionBytes;
+  const bool soon = what.events || what.horizon || what.requested || what.bytes >= kPositionBytes;
   return what.at_once || (now >= due_ && (soon || now >= position_due_));
 }
 

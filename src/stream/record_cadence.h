@@ -2,9 +2,9 @@
 //
 // A record of published events is due soon: after a crash, what no record names may be published
 // again. A record that only follows the WAL of other tables saves decoding after a restart, and
-// lets the server remove WAL: it is due when it saves enough, or when the server or a drain waits
-// for it. Otherwise an idle pipeline next to a busy table would write ten records a second, and
-// with "exactly_once" as many transactions.
+// lets the server remove WAL: it is due when it saves enough, or when the server, a drain or the
+// pruning of rows waits for it. Otherwise an idle pipeline next to a busy table would write ten
+// records a second, and with "exactly_once" as many transactions.
 //
 // Pure: the caller passes the time. Not thread-safe.
 #pragma once
@@ -18,6 +18,7 @@ namespace walrelay {
 // What a record would say that the last one does not.
 struct Unrecorded {
   bool events = false;     // that events are published; or nothing was recorded of this stream
+  bool horizon = false;    // that rows before another horizon are published: `prune` waits for it
   uint64_t bytes = 0;      // how much WAL is settled
   bool requested = false;  // a position that the server has asked for: it may be shutting down
   bool at_once = false;    // the stream is about to end

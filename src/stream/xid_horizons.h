@@ -34,6 +34,10 @@ class XidHorizons {
   void Add(const XidHorizon& horizon);
   // Everything before `frontier` is published.
   void Pass(Lsn frontier);
+  // Whether Pass() would keep another reading.
+  bool WouldPass(Lsn frontier) const {
+    return !waiting_.empty() && waiting_.front().insert_lsn <= frontier;
+  }
 
   // Ascending, at most four.
   std::vector<XidHorizon> kept() const;

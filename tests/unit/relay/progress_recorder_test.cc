@@ -378,6 +378,18 @@ TEST_F(ProgressRecorderTest, TheRecordIsReadAgainAfterAStartWasRefused) {
   EXPECT_THAT(Events(), ElementsAre("a"));
 }
 
+// Pruning waits for it.
+TEST_F(ProgressRecorderTest, AHorizonIsRecordedSoon) {
+  PublishBefore(900);
+  postgres_.OtherTraffic();
+  XidReading xids = Xids(1900);
+  xids.horizon.insert_lsn = postgres_.info.server.wal_end;
+  xids.horizon.taken = clock_.WallNow() + seconds(10);
+  relay_->OnXidsRead(xids, clock_.Now());
+  Pass(seconds(1));
+  EXPECT_EQ(Records().back().horizons.back().xid, 1900u);
+}
+
 // Nothing else would wake the relay.
 TEST_F(ProgressRecorderTest, ProgressIsRecordedInTheTurnThatReadsIt) {
   Start();

@@ -10,6 +10,7 @@ using std::chrono::seconds;
 
 constexpr Unrecorded kEvents{.events = true, .bytes = 100};
 constexpr Unrecorded kPosition{.bytes = 100};
+constexpr Unrecorded kHorizon{.horizon = true, .bytes = 100};
 constexpr Unrecorded kRequested{.bytes = 100, .requested = true};
 constexpr Unrecorded kAtOnce{.bytes = 100, .at_once = true};
 constexpr Unrecorded kMuchWal{.bytes = RecordCadence::kPositionBytes};
@@ -61,6 +62,12 @@ TEST_F(RecordCadenceTest, ARequestedPositionIsRecordedLikeEvents) {
   cadence_.OnRecorded(now_);
   EXPECT_FALSE(cadence_.Due(now_ + milliseconds(99), kRequested));
   EXPECT_TRUE(cadence_.Due(now_ + milliseconds(100), kRequested));
+}
+
+TEST_F(RecordCadenceTest, AHorizonIsRecordedLikeEvents) {
+  cadence_.OnRecorded(now_);
+  EXPECT_FALSE(cadence_.Due(now_ + milliseconds(99), kHorizon));
+  EXPECT_TRUE(cadence_.Due(now_ + milliseconds(100), kHorizon));
 }
 
 TEST_F(RecordCadenceTest, ADrainDoesNotWait) {
