@@ -30,11 +30,8 @@ bool IsOfServer(const Gap& gap) {
 GapDetector::GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker)
     : source_(source), clock_(clock), tracker_(tracker) {}
 
-// The record is still to be read: the earlier relay may have ended before that, and another
-// instance may have published since.
 void GapDetector::Restore(const SourceMemory& memory) {
   WR_CHECK(!last_stream_ && !held_ && !found_, "the memory precedes the first check");
-  inherited_ = true;
   last_stream_ = memory.last_stream;
   if (memory.publication_name == source_.publication) {
     publication_ = memory.publication;
@@ -54,13 +51,37 @@ void GapDetector::Restore(const SourceMemory& memory) {
   }
 }
 
-// Another instance may have used a slot that this one waits for, or have recorded its last progress
-// while this one held a gap.
-bool GapDetector::NeedsRecall(bool slot_exists) const {
-  const bool others =
-      last_stream_ && (last_stream_->slot_was_taken || (last_stream_->awaits_slot && slot_exists));
-  const bool never_streamed = !last_stream_ || AwaitsRecorded();
-  return !recalled_ || never_streamed || others || accepted_;
+bool GapDetector::IsOwn() const {
+  return last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot;
+}
+
+// Another instance that was not seen has moved the slot, unless it has published less than this
+// one: then its record says nothing new.
+bool GapDetector::IsWhereLeft(const SourceInfo& info) const {
+  return IsOwn() && !last_stream_->slot_was_taken && info.slot &&
+         info.server.system_id == last_stream_->system_id &&
+         info.server.timeline == last_stream_->timeline &&
+         info.slot->confirmed_flush_lsn <= last_stream_->frontier;
+}
+
+// Then the memory says more: it has the records in flight, and those that were refused. Both are
+// compared as far as they are of the same WAL. The events decide as well as the frontier: a stream
+// of a server that was restored passes by positions of events that only the record knows.
+bool GapDetector::Knows(const Progress& record) const {
+  if (!IsOwn() || last_stream_->system_id != record.system_id || record.generation > generation_ ||
+      record.timeline > last_stream_->timeline) {
+    return false;
+  }
+  const ResumeState& own = *last_stream_;
+  const Lsn common = CommonWalEnd(ResumeStateOf(record),
+                                  ServerInfo{.timeline = own.timeline, .ancestors = own.ancestors});
+  const auto behind = [](const PublishedTransaction& last, const Position& rows) {
+    return std::max(Position{last.behind(), Lsn(), 0}, rows);
+  };
+  const Position rows = record.partial.valid() ? record.partial.last_row().Next() : Position();
+  return std::min(record.frontier, common) <= own.frontier &&
+         std::min(behind(record.last, rows), Position{common, Lsn(), 0}) <=
+             behind(own.last_handled, own.unfinished.next);
 }
 
 // The record of another instance is newer than what this process knew, and its frontier is never
@@ -69,12 +90,10 @@ bool GapDetector::NeedsRecall(bool slot_exists) const {
 // what was accepted here, unless its writer has recorded more than was known at the acceptance: the
 // same gap may have been accepted there, too, without a record so far.
 void GapDetector::Recall(const Progress& record, const absl::Status& owner,
-                         const ServerInfo& server, const std::string& cluster, bool own,
-                         bool exact) {
+                         const std::string& cluster) {
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
   const bool precedes = last_stream_ && Replaces(record);
-  const bool known =
-      !exact && owner.ok() && record.generation <= generation_ && IsKnown(record, server, own);
+  const bool known = owner.ok() && Knows(record);
   // An operator has accepted the gap on another instance, or by a command. Of records in two
   // clusters, the generations say nothing about each other.
   const bool same_cluster = std::exchange(read_from_, cluster) == cluster;
@@ -91,43 +110,21 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
   if (precedes && !last_stream_->awaits_slot) {
     last_stream_->slot_was_taken = false;  // its reader has recorded nothing, and confirmed nothing
   }
-  if (precedes || !NeedsRecall()) {
+  if (precedes) {
     return;
   }
-  recalled_ = true;
   foreign_ = owner;
-  if (owner.ok() && !record.cluster_id.empty()) {
-    cluster_id_ = record.cluster_id;
+  if (!owner.ok() || (IsOwn() && held_ && !accepted_)) {
+    return;  // the positions of a gap that is held stay, and with them its id
   }
   if (known) {
     last_stream_->slot_was_taken = false;
-  } else if (owner.ok()) {
-    last_stream_ = ResumeStateOf(record);
-    record_streams_ = false;
+    return;
   }
-}
-
-// Whether another instance that was seen has recorded nothing that this process does not know. Then
-// the own memory says more: it has the records in flight, and those that were refused.
-bool GapDetector::IsKnown(const Progress& record, const ServerInfo& server, bool own) const {
-  const bool comparable =
-      last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot &&
-      last_stream_->system_id == record.system_id && server.system_id == record.system_id &&
-      last_stream_->timeline >= record.timeline && server.timeline == last_stream_->timeline;
-  if (!comparable) {
-    return false;
+  last_stream_ = ResumeStateOf(record);
+  if (!record.cluster_id.empty()) {
+    cluster_id_ = record.cluster_id;
   }
-  if (record.timeline < server.timeline) {
-    return !last_stream_->slot_was_taken;  // the memory includes what was published before the fork
-  }
-  if (record.frontier <= last_stream_->frontier) {
-    return true;
-  }
-  // A stream that ended early has not come back to the frontier that was recorded before it, by
-  // this relay or by the one before it in the process.
-  const bool of_predecessor =
-      inherited_ && record.last.commit_lsn <= last_stream_->last_handled.commit_lsn;
-  return (own || of_predecessor) && !last_stream_->slot_was_taken;
 }
 
 SourceMemory GapDetector::memory() const {
@@ -227,7 +224,7 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
     recorded.reset();
   }
   const bool another_system = last_stream_ && last_stream_->system_id != info.server.system_id;
-  BeginGeneration();
+  ++generation_;  // what is recorded from now on outranks each record with the gap
   if (!HasCode(held_->error, ErrorCode::kPublicationChanged)) {
     // Without a usable slot there is no position yet: the tracker restarts with the stream.
     BeginAt(AcceptedResumeState(info));
@@ -275,12 +272,6 @@ void GapDetector::Release(bool another_system) {
   applied_ = true;
 }
 
-// By its generation, the record of a stream that begins now outranks each record with the gap.
-void GapDetector::BeginGeneration() {
-  ++generation_;
-  recalled_ = true;
-}
-
 // The records of now say nothing of the positions behind it.
 void GapDetector::BeginAt(const ResumeState& state) {
   last_stream_ = state;
@@ -295,7 +286,7 @@ void GapDetector::ContinueAt(Lsn position, const SourceInfo& info) {
   WR_CHECK(tracker_.records_in_flight() == 0, "everything before the position is acknowledged");
   ResumeState state = AcceptedResumeState(info);
   state.frontier = state.resume = position;
-  BeginGeneration();
+  ++generation_;
   BeginAt(state);
 }
 
@@ -303,45 +294,39 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
   WR_CHECK(!held_, "no stream starts while a gap is held");
   WR_CHECK(!found_ && !accepted_, "no stream starts after a check that found a gap");
   RememberPublication(info);
+  const bool continues = decision.keep_in_flight && IsOwn();
+  const Lsn frontier = continues ? last_stream_->frontier : decision.published_before;
   last_stream_ = ResumeState{.system_id = info.server.system_id,
                              .timeline = info.server.timeline,
                              .ancestors = info.server.ancestors,
-                             .frontier = decision.published_before,
-                             .resume = decision.published_before,
+                             .frontier = frontier,
+                             .resume = frontier,
                              .last_published = decision.last_published,
                              .partial = decision.partial,
                              .settled_before = decision.recorded_settled,
-                             .latest_commit = decision.latest_commit,
-                             .recorded = decision.published_before.valid()};
-  recalled_ = true;
-  inherited_ = false;
-  record_streams_ = true;
+                             .latest_commit = decision.latest_commit};
   SaveResumeState();
   dropping_ = absl::OkStatus();
 }
 
+// A stream that ended early has not come back to the frontier that was recorded before it.
 void GapDetector::SaveResumeState(const UnfinishedTransaction& unfinished) {
   WR_CHECK(!tracker_.in_transaction(), "positions are saved between transactions");
-  if (last_stream_ && !AwaitsRecorded() && !last_stream_->awaits_slot) {
-    last_stream_->frontier = tracker_.frontier();
-    last_stream_->resume = tracker_.resume();
+  if (IsOwn()) {
+    last_stream_->frontier = frontier();
+    last_stream_->resume = std::max(tracker_.resume(), frontier());
     last_stream_->last_published = tracker_.last_published();
     last_stream_->last_handled = tracker_.last_handled();
     last_stream_->latest_commit = tracker_.latest_commit();
     last_stream_->partial = {};
     last_stream_->unfinished = unfinished;
-    last_stream_->recorded = false;
     WR_CHECK(last_stream_->frontier <= last_stream_->resume, "what is confirmed was handled");
   }
 }
 
-// Once a stream has begun from the record, the tracker knows what it says.
-bool GapDetector::AwaitsRecorded() const {
-  return last_stream_ && last_stream_->recorded && !record_streams_;
-}
-
 Lsn GapDetector::frontier() const {
-  return AwaitsRecorded() ? last_stream_->frontier : tracker_.frontier();
+  const Lsn known = last_stream_ ? last_stream_->frontier : Lsn();
+  return last_stream_ && last_stream_->recorded ? known : std::max(known, tracker_.frontier());
 }
 
 absl::Status GapDetector::OnCluster(std::string_view id) {
@@ -370,8 +355,6 @@ void GapDetector::OnDropping(const absl::Status& error) {
 void GapDetector::OnSlotTaken() {
   if (last_stream_) {
     last_stream_->slot_was_taken = true;
-  } else {
-    recalled_ = false;  // the other process writes the first record
   }
 }
 
@@ -416,9 +399,9 @@ void GapDetector::RememberPublication(const SourceInfo& info) {
 
 // A reading that began before the relay's own may show the state before it. Positions of another
 // reading are kept even if nothing changed: `before` moves forward, and with it the start of a
-// later gap's range.
+// later gap's range. Not while rows are hidden: the gap begins before them, whenever it is held.
 bool GapDetector::Contradicts(const PublicationState& seen, MonoTime begun, bool others_slot) {
-  if (!publication_ || held_ || begun < publication_seen_at_) {
+  if (!publication_ || held_ || !hiding_.ok() || begun < publication_seen_at_) {
     return false;
   }
   if (!others_slot && !HidingChange(publication_->identity, seen.identity).empty()) {

@@ -92,21 +92,14 @@ class GapDetector {
 
   // --- the progress record
 
-  // Whether the record may know more than this process: before the first stream, and after another
-  // process held the slot, or a gap was held. `slot_exists`: as read before.
-  bool NeedsRecall(bool slot_exists = true) const;
-  // Continues with what the record says, if it may know more than this process. A gap that it says
-  // is held is held from now on; one of an earlier generation is not held any more. `owner`:
-  // WR-2205 if it is the record of another pipeline. `cluster`: of Kafka, where it was read. `own`:
-  // this process has written it. `exact`: it is the only source of what is published, with
-  // exactly-once delivery, and also replaces what this process knows. REQUIRES: no transaction is
-  // open.
-  void Recall(const Progress& record, const absl::Status& owner, const ServerInfo& server,
-              const std::string& cluster, bool own, bool exact = false);
-  // The record is read before the next stream, whatever this process knows.
-  void RequireRecall() { recalled_ = false; }
-  // There is no record.
-  void OnNoRecord() { recalled_ = true; }
+  // Whether the slot is where the last stream of this process, or an acceptance, left it. Otherwise
+  // the record may know more, and is to be read before the next stream.
+  bool IsWhereLeft(const SourceInfo& info) const;
+  // The record was read: continues with what it says, where that is more than this process knows. A
+  // gap that it says is held is held from now on; one of an earlier generation is not held any
+  // more. `owner`: WR-2205 if it is the record of another pipeline. `cluster`: of Kafka, where it
+  // was read. REQUIRES: no transaction is open.
+  void Recall(const Progress& record, const absl::Status& owner, const std::string& cluster);
   // The number of gaps that operators have accepted, as far as records and this process know.
   uint64_t generation() const { return generation_; }
 
@@ -153,17 +146,16 @@ class GapDetector {
   const std::optional<ResumeState>& last_stream() const { return last_stream_; }
 
  private:
-  bool IsKnown(const Progress& record, const ServerInfo& server, bool own) const;
-  // Whether the memory is a record from which no stream has begun.
-  bool AwaitsRecorded() const;
+  // Whether the memory is that of a stream of this process, or of an acceptance.
+  bool IsOwn() const;
+  // Whether a stream of this process has published everything that the record says.
+  bool Knows(const Progress& record) const;
   // Everything before it is published, as far as known.
   Lsn frontier() const;
   // Whether the held gap may be accepted now: not while rows are still being hidden.
   void CheckAcceptance(const SourceInfo& info);
   // Replaces the memory by the reading, as far as the acceptance covers it.
   void ApplyAcceptance(const SourceInfo& info);
-  // An operator has accepted something.
-  void BeginGeneration();
   // Replaces the memory by what was accepted: the positions of records of now do not count.
   void BeginAt(const ResumeState& state);
   // The held gap was accepted, here or elsewhere: discards what caused it.
@@ -189,9 +181,6 @@ class GapDetector {
   std::string cluster_id_;        // of Kafka, where events were published; "": unknown
   absl::Status cluster_changed_;  // not OK: it is another one now
   std::string other_cluster_id_;  // that one
-  bool inherited_ = false;        // no stream has started since Restore()
-  bool recalled_ = false;         // a record was read, or what replaces it
-  bool record_streams_ = false;   // a stream has started since
   uint64_t generation_ = 0;
   std::optional<Progress> read_;  // the newest record
   // The positions of records up to this one were replaced by an acceptance.

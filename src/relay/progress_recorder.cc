@@ -45,9 +45,11 @@ absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(const ServerInfo&
   }
   WR_RETURN_IF_ERROR(reading.status());
   ReportForeign(*reading);
-  recorded_ = reading->record;
-  if (!recorded_) {
-    recorded_frontier_ = Lsn();  // the topic was replaced: what it had is to be recorded again
+  // A transaction is reported when the coordinator has decided it, and can be read a little later.
+  if (outdated() || cluster_id_ != reading->cluster_id || !reading->record) {
+    recorded_ = reading->record;
+  } else {
+    AddVersion(recorded_, *reading->record);
   }
   topic_replaced_ = false;
   last_offset_ = -1;
@@ -148,24 +150,18 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
     parts_.metrics.progress_skipped_bytes->Increment(
         static_cast<double>(BytesBetween(decision.position, decision.published_before)));
   }
-  const bool continues = decision.keep_in_flight && earlier.generation == generation &&
-                         earlier.system_id == info.server.system_id &&
-                         earlier.timeline == info.server.timeline;
-  const bool same = recorded_ && recorded_->generation == generation &&
-                    recorded_->timeline == info.server.timeline;
-  if (!continues) {
-    recorded_frontier_ = Lsn();
-    if (recorded_ && recorded_->generation == generation) {
-      recorded_frontier_ =
-          std::min(recorded_->frontier, CommonWalEnd(ResumeStateOf(*recorded_), info.server));
+  recorded_frontier_ = Lsn();
+  recorded_partial_ = decision.partial;
+  if (recorded_ && recorded_->generation == generation) {
+    recorded_frontier_ =
+        std::min(recorded_->frontier, CommonWalEnd(ResumeStateOf(*recorded_), info.server));
+    if (recorded_->timeline == info.server.timeline) {
+      recorded_partial_ = recorded_->partial;
     }
-    recorded_partial_ = same ? recorded_->partial : decision.partial;
-    first_frontier_ = recorded_frontier_;
-  } else {
-    // Its report may not have been received.
-    recorded_frontier_ = std::max(recorded_frontier_, same ? recorded_->frontier : Lsn());
-    first_frontier_ = std::max(recorded_frontier_, in_flight_ ? in_flight_->frontier : Lsn());
   }
+  // The report of the one in flight may not be received.
+  const bool continues = decision.keep_in_flight && in_flight_;
+  first_frontier_ = std::max(recorded_frontier_, continues ? in_flight_->frontier : Lsn());
   ContinueHorizons(earlier, info);
   stream_started_at_ = parts_.clock.Now();
   cadence_.OnStreamStarted(stream_started_at_);

@@ -70,8 +70,9 @@ class ProgressRecorder final : public DeliverySink {
   // recorded.
   absl::Status RecordGap(const GapDetector& gaps);
 
-  // Whether Read() has succeeded.
-  bool was_read() const { return was_read_; }
+  // Whether the record has to be read before the next stream: it never was, or it is not the one
+  // any more that was read.
+  bool outdated() const { return !was_read_ || topic_replaced_ || superseded_; }
 
   // A stream has started: from now on the tracker's positions are those of this server.
   void OnStreamStarted(const SourceInfo& info, const StartDecision& decision, uint64_t generation);
@@ -140,8 +141,6 @@ class ProgressRecorder final : public DeliverySink {
   // Whether the topic was deleted, or is another one than was read: its settings have to be
   // checked, and its record read. False again after the next Read().
   bool topic_replaced() const { return topic_replaced_; }
-  // Whether this relay has written the record.
-  bool IsOwn(const Progress& record) const { return record.run_id == identity_.run_id; }
   // Whether this process has read or written a record.
   bool has_recorded() const { return has_recorded_; }
   // Whether the record lacks events before the frontier, and not only WAL of other tables.

@@ -183,7 +183,6 @@ void Relay::DrainReports(MonoTime now) {
 // asks: the first acknowledgement comes after the first answer.
 absl::Status Relay::CheckKafka(MonoTime now) {
   if (recorder_.topic_replaced()) {
-    gaps_.RequireRecall();
     return Error(ErrorCode::kProgressReplaced, fmt::format("topic {}", recorder_.topic()));
   }
   if (now < check_cluster_at_ || !producer_.exists()) {
@@ -218,9 +217,6 @@ void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
   sender_.SetSettledBefore(committer_.enabled() ? recorder_.settled_before()
                                                 : restart.settled_before);
   pipeline_.OnRestarting();
-  if (committer_.enabled()) {
-    gaps_.RequireRecall();  // the transaction may have been committed all the same
-  }
   state_.oldest_unread = state_.oldest_unpublished;
   tracker_.Reset();
   gaps_.SaveResumeState();
@@ -490,9 +486,6 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
   tracker_.Reset();
   sender_.ForgetPositions();
   gaps_.SaveResumeState();
-  if (committer_.enabled()) {
-    gaps_.RequireRecall();
-  }
   parts_.source.Close();
   state_.phase = Phase::kDisconnected;
   state_.last_error = gap.error;

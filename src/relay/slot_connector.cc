@@ -89,11 +89,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     if (others_slot) {
       parts_.gaps.OnSlotTaken();  // it may record more than was read
     }
-    absl::Status gap = parts_.gaps.Check(info, others_slot, /*may_accept=*/recalled.ok());
-    if (recalled.ok() && MayBeExplained(gap)) {
-      WR_RETURN_IF_ERROR(RecallSettled(info));
-      gap = parts_.gaps.Check(info, others_slot);
-    }
+    const absl::Status gap = parts_.gaps.Check(info, others_slot, /*may_accept=*/recalled.ok());
     // Before any check that could delay us here while the disk fills.
     if (info.slot && MustDropSlot(parts_.config.source, info.server, *info.slot)) {
       if (!gap.ok() && !DecideStart(parts_.gaps.last_stream(), info).ok()) {
@@ -120,28 +116,42 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
   }
 }
 
-// A standby server is not read from, so that nothing has to be known about it.
+// A standby server is not read from, so that nothing has to be known about it. While a gap is held,
+// the record shows whether it was accepted on another instance.
 absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
-  ProgressRecorder& recorder = parts_.recorder;
-  const bool exact = parts_.config.pipeline.exactly_once();
-  const auto& last = parts_.gaps.last_stream();
-  if (exact && last && last->timeline != info.server.timeline) {
-    parts_.gaps.RequireRecall();  // of what is published, the slot of a promoted server shows less
-  }
-  // While a gap is held, the record shows whether it was accepted on another instance.
-  const bool needed = recorder.enabled() && (parts_.gaps.NeedsRecall(info.slot.has_value()) ||
-                                             parts_.gaps.held() || !recorder.was_read());
-  if (!needed || info.server.in_recovery) {
+  const ProgressRecorder& recorder = parts_.recorder;
+  const bool needed = parts_.config.pipeline.exactly_once() || recorder.outdated() ||
+                      parts_.gaps.held() || !parts_.gaps.IsWhereLeft(info);
+  if (!recorder.enabled() || !needed || info.server.in_recovery) {
     return absl::OkStatus();
   }
+  WR_RETURN_IF_ERROR(ReadRecord(info));
+  const bool ahead =
+      HasCode(DecideStart(parts_.gaps.last_stream(), info).status(), ErrorCode::kSlotMoved);
+  if (!recorder.enabled() || parts_.gaps.held() || !ahead) {
+    return absl::OkStatus();
+  }
+  // With transactions, the slot is confirmed when the coordinator has decided a commit: the
+  // markers, without which the record cannot be read, follow. In this order: a version that was
+  // read before the last transaction ended may not be the newest.
+  WR_ASSIGN_OR_RETURN(const bool settled, parts_.recorder.IsSettled());
+  return settled ? ReadRecord(info)
+                 : Error(ErrorCode::kTransactionUnended,
+                         fmt::format("topic {} has an open transaction", recorder.topic()));
+}
+
+absl::Status SlotConnector::ReadRecord(const SourceInfo& info) {
+  ProgressRecorder& recorder = parts_.recorder;
+  const bool exact = parts_.config.pipeline.exactly_once();
   WR_ASSIGN_OR_RETURN(auto record, recorder.Read(info.server));
-  const bool unexplained = info.slot && !slot_created_ && !last && !parts_.gaps.held();
+  const bool unexplained =
+      info.slot && !slot_created_ && !parts_.gaps.last_stream() && !parts_.gaps.held();
   if (!record && unexplained && recorder.enabled()) {
     record = recorder.FindOfSlot(info.server);
   }
   if (record) {
-    parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server), info.server,
-                       recorder.cluster_id(), recorder.IsOwn(*record), exact);
+    parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server),
+                       recorder.cluster_id());
     (void)parts_.gaps.OnCluster(recorder.cluster_id());  // Check() returns the gap
     return absl::OkStatus();
   }
@@ -154,25 +164,8 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
                  fmt::format("slot {} is confirmed up to {}", parts_.config.source.slot,
                              info.slot->confirmed_flush_lsn.ToString()));
   }
-  parts_.gaps.OnNoRecord();
   (void)parts_.gaps.OnCluster(recorder.cluster_id());
   return absl::OkStatus();
-}
-
-// Another instance may have had the slot without being seen, while this one could not connect.
-// With transactions, the slot is confirmed when the coordinator has decided a commit: the markers,
-// without which the record cannot be read, follow.
-bool SlotConnector::MayBeExplained(const absl::Status& gap) const {
-  return parts_.recorder.enabled() && !parts_.gaps.held() && HasCode(gap, ErrorCode::kSlotMoved);
-}
-
-// In this order: a version that was read before the last transaction ended may not be the newest.
-absl::Status SlotConnector::RecallSettled(const SourceInfo& info) {
-  parts_.gaps.RequireRecall();
-  WR_ASSIGN_OR_RETURN(const bool settled, parts_.recorder.IsSettled());
-  return settled ? RecallProgress(info)
-                 : Error(ErrorCode::kTransactionUnended,
-                         fmt::format("topic {} has an open transaction", parts_.recorder.topic()));
 }
 
 // A slot that existed before was removed for a reason, and rows were lost with it.

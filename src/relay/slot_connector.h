@@ -94,13 +94,11 @@ class SlotConnector {
  private:
   // One connection, with the state of server, slot and publication.
   absl::StatusOr<SourceInfo> OpenServer();
-  // Lets the gap detector know what the progress record says, where that is more than it knows. The
-  // slot must have been read before: then the record is not behind the slot.
+  // Lets the gap detector know what the progress record says, unless the slot is where this process
+  // left it. The slot must have been read before: then the record is not behind the slot. WR-4025
+  // while a transaction that has not ended may explain why the slot is ahead of the record.
   absl::Status RecallProgress(const SourceInfo& info);
-  // Whether a record that cannot be read yet may explain why the slot is ahead of it.
-  bool MayBeExplained(const absl::Status& gap) const;
-  // Reads the record again. WR-4025 while a transaction of its topic has not ended.
-  absl::Status RecallSettled(const SourceInfo& info);
+  absl::Status ReadRecord(const SourceInfo& info);
   // OpenServer() until nothing is left to create or drop.
   absl::StatusOr<SourceInfo> OpenSource();
   // Returns the error of the dropped slot, or OK if it need not be dropped after all.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,13 +31,13 @@ class GapDetectorTest : public ::testing::Test {
   // Another process, which knows only the record.
   void Restart() {
     tracker_ = AckTracker();
+    was_read_ = false;
     gaps_ = std::make_unique<GapDetector>(config_.source, clock_, tracker_);
   }
   // One connection.
   absl::Status Connect() {
-    if (gaps_->NeedsRecall(info().slot.has_value()) || gaps_->accepted()) {
-      gaps_->Recall(record_, CheckOwner(record_, config_, info().server), info().server, "",
-                    /*own=*/false);
+    if (!std::exchange(was_read_, true) || gaps_->held() || !gaps_->IsWhereLeft(info())) {
+      gaps_->Recall(record_, CheckOwner(record_, config_, info().server), "");
     }
     const absl::Status gap = gaps_->Check(info(), /*others_slot=*/false);
     if (!gap.ok() && ReactionTo(gap) == Reaction::kGap) {
@@ -66,8 +67,6 @@ class GapDetectorTest : public ::testing::Test {
     gaps_->OnStreamStarted(info(), *decision);
     gaps_->SaveResumeState();
     SourceMemory memory = gaps_->memory();
-    memory.last_stream->recorded = false;
-    memory.last_stream->frontier = info().slot->confirmed_flush_lsn;
     memory.last_stream->last_published = {
         .commit_lsn = last, .xid = 8, .commit_time = WallTime(Micros(2))};
     return memory;
@@ -84,6 +83,7 @@ class GapDetectorTest : public ::testing::Test {
   Config config_;
   AckTracker tracker_;
   Progress record_;
+  bool was_read_ = false;  // by this process
   std::unique_ptr<GapDetector> gaps_;
 };
 
@@ -211,12 +211,30 @@ TEST_F(GapDetectorTest, ARestoredServerThatHasGrownIsFoundByEachStream) {
 
 // Another instance may publish meanwhile.
 TEST_F(GapDetectorTest, TheRecordIsReadUntilAStreamHasBegun) {
-  gaps_->OnNoRecord();
-  EXPECT_TRUE(gaps_->NeedsRecall());
+  EXPECT_FALSE(gaps_->IsWhereLeft(info()));
   ASSERT_THAT(Connect(), IsOk());
-  EXPECT_TRUE(gaps_->NeedsRecall());
+  EXPECT_FALSE(gaps_->IsWhereLeft(info()));
   gaps_->OnStreamStarted(info(), *DecideStart(gaps_->last_stream(), info()));
-  EXPECT_FALSE(gaps_->NeedsRecall());
+  EXPECT_TRUE(gaps_->IsWhereLeft(info()));
+}
+
+// Also by an instance that was not seen.
+TEST_F(GapDetectorTest, TheRecordIsReadUnlessTheSlotIsWhereTheStreamLeftIt) {
+  StreamAndRemember(/*last=*/Lsn(1500));
+  ASSERT_TRUE(gaps_->IsWhereLeft(info()));
+  const SourceInfo left = info();
+  const std::vector<std::function<void(SourceInfo&)>> differences = {
+      [](SourceInfo& info) { info.slot.reset(); },
+      [](SourceInfo& info) { info.slot->confirmed_flush_lsn = Lsn(2001); },
+      [](SourceInfo& info) { info.server.timeline = 2; },
+      [](SourceInfo& info) { info.server.system_id = "another"; }};
+  for (const auto& differ : differences) {
+    SourceInfo other = left;
+    differ(other);
+    EXPECT_FALSE(gaps_->IsWhereLeft(other));
+  }
+  gaps_->OnSlotTaken();
+  EXPECT_FALSE(gaps_->IsWhereLeft(left));
 }
 
 // --- two instances that accept the same gap
@@ -287,9 +305,9 @@ TEST_F(GapDetectorTest, ASuccessorContinuesWithWhatAnotherInstanceHasRecorded) {
 
 // The last stream ended before it came back to the frontier that was recorded.
 TEST_F(GapDetectorTest, ASuccessorOfAStreamThatEndedEarlyKnowsTheRecord) {
-  Succeed(StreamAndRemember(/*last=*/Lsn(2400)));
   record_.frontier = Lsn(2500);
   record_.last.commit_lsn = Lsn(2400);
+  Succeed(StreamAndRemember(/*last=*/Lsn(2400)));
   ASSERT_THAT(Connect(), IsOk());
   EXPECT_EQ(gaps_->last_stream()->last_handled.commit_lsn, Lsn(2400));
   EXPECT_FALSE(gaps_->last_stream()->recorded);
