@@ -19,7 +19,8 @@ std::string NoGap(const RelayStatus& status) {
 // REQUIRES: a gap is held.
 std::string Answer(std::string_view word, const RelayStatus& status) {
   WR_CHECK(status.gap.has_value(), "a gap is held");
-  return fmt::format("{} {} {}\n{}  waits for:     {}\n", word, status.gap->id, status.gap_checks,
+  return fmt::format("{} {} {}{}{}\n{}  waits for:     {}\n", word, status.gap->id,
+                     status.gap_checks, status.accepted_gap.empty() ? "" : " ", status.accepted_gap,
                      DescribeGap(*status.gap), status.waits_for);
 }
 

@@ -1,11 +1,12 @@
 // The requests and answers of the control channel about a gap.
 //
-//   show        none | held ID CHECKS | blocked ID CHECKS
-//   accept ID   accepting ID CHECKS | other ID CHECKS | none
+//   show        none | held ID CHECKS [ACCEPTED] | blocked ID CHECKS [ACCEPTED]
+//   accept ID   accepting ID CHECKS [ACCEPTED] | other ID CHECKS [ACCEPTED] | none
 //
 // CHECKS counts the relay's checks of the source since the gap has been held: an acceptance takes
 // effect with a later check. "blocked": the last check found another problem that must be fixed
-// before the gap can be accepted. The first line of each answer is for programs, the rest is for
+// before the gap can be accepted. ACCEPTED is the id of the gap that was accepted last: another one
+// may be held soon after. The first line of each answer is for programs, the rest is for
 // people.
 #pragma once
 

@@ -24,16 +24,20 @@ struct Reply {
   std::string id;
   int64_t checks = 0;
   std::string text;
+  std::string accepted;  // the id of the gap that was accepted last
 };
 
-// The first line of an answer is for programs (what, id, number of checks), the rest for the
-// operator. Missing words leave their members empty or 0.
+// The first line of an answer is for programs, the rest for the operator. Missing words leave their
+// members empty or 0.
 absl::StatusOr<Reply> SendRequest(const ControlPeer& peer, std::string_view request) {
   WR_ASSIGN_OR_RETURN(const std::string answer, SendControlRequest(peer, request));
   const size_t line = std::min(answer.find('\n'), answer.size());
-  Reply reply{.what = "", .id = "", .text = answer.substr(std::min(line + 1, answer.size()))};
+  Reply reply{.what = "",
+              .id = "",
+              .text = answer.substr(std::min(line + 1, answer.size())),
+              .accepted = ""};
   std::istringstream words(answer.substr(0, line));
-  words >> reply.what >> reply.id >> reply.checks;
+  words >> reply.what >> reply.id >> reply.checks >> reply.accepted;
   return reply;
 }
 
@@ -58,6 +62,11 @@ ExitCode AwaitOutcome(const ControlPeer& peer, const std::string& id, int64_t ch
     // `checks` counts how often the relay has checked the source. Until it increases, the reply
     // describes the state before the acceptance.
     const bool other = reply->id != id;
+    if (other && reply->accepted == id) {
+      fmt::print("Gap {} is accepted. The relay has found another one since.\n", id);
+      Print(peer, reply->text);
+      return ExitCode::kProblemsFound;
+    }
     if (other || (reply->what == "blocked" && reply->checks > checks)) {
       fmt::print(
           "Gap {} was not accepted{}.\n", id,

@@ -306,7 +306,7 @@ absl::Status Relay::OpenAndStart() {
   const absl::StatusOr<SourceInfo> info = connector_.Open();
   // An accepted gap may have moved the tracker to another position, which is not progress.
   if (gaps_.TakeApplied()) {
-    reported_gap_.clear();
+    state_.accepted_gap = std::exchange(reported_gap_, "");
     state_.blocked_error = absl::OkStatus();
     state_.stuck.reset();
     connector_.ForgetFailures();

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "stream/gap.h"
@@ -39,6 +40,7 @@ struct RunState {
   // Blocked errors outlive the session that reported them, because the next one meets the same row.
   absl::Status blocked_error;  // why publishing is blocked, until there is progress again
   std::optional<StuckTransaction> stuck;
+  std::string accepted_gap;  // the id of the gap, or stuck transaction, that was accepted last
   // A stream was started since the process began; it stays true.
   bool has_streamed = false;
   // Nothing is read after the open transaction.

@@ -387,6 +387,7 @@ void SlotConnector::Skip(Lsn position) {
             {"rows_received", stuck.rows},
             {"start", position}});
   ForgetFailures();
+  parts_.state.accepted_gap = stuck.gap.id;
   skip_to_ = position;
   parts_.state.stuck.reset();
 }

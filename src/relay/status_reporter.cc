@@ -271,6 +271,7 @@ void StatusReporter::Publish(MonoTime now, const Session* session) {
   }
   status.since = published_since_;
   status.waits_for = WaitReason(now, session);
+  status.accepted_gap = parts_.state.accepted_gap;
   if (parts_.state.stuck && !parts_.state.finished) {
     status.stuck = parts_.state.stuck->gap;
   }

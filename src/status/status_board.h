@@ -114,6 +114,7 @@ struct RelayStatus {
   bool gap_accepted = false;  // takes effect at the next check of the source
   absl::Status gap_error;     // must be fixed before the gap can be accepted, as of the last check
   uint64_t gap_checks = 0;    // checks of the source since the gap was found
+  std::string accepted_gap;   // the id of the one that was accepted last, here or elsewhere
   WallTime since;             // when the relay entered this state
   std::string waits_for;      // what must happen before it continues; "" when nothing must
   RelayFigures figures;

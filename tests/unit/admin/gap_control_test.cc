@@ -12,15 +12,17 @@ namespace {
 
 class GapControlTest : public ::testing::Test {
  protected:
+  static RelayStatus Held(const char* id, const absl::Status& obstacle = absl::OkStatus()) {
+    return {.state = RelayState::kBlocked,
+            .gap = Gap{.error = Error(ErrorCode::kSlotMoved, "confirmed up to 0/1, now 0/2"),
+                       .id = id,
+                       .from = Lsn(1),
+                       .to = Lsn(2)},
+            .gap_error = obstacle,
+            .gap_checks = 3};
+  }
   void Hold(const char* id, const absl::Status& obstacle = absl::OkStatus()) {
-    board_.Publish(
-        {.state = RelayState::kBlocked,
-         .gap = Gap{.error = Error(ErrorCode::kSlotMoved, "confirmed up to 0/1, now 0/2"),
-                    .id = id,
-                    .from = Lsn(1),
-                    .to = Lsn(2)},
-         .gap_error = obstacle,
-         .gap_checks = 3});
+    board_.Publish(Held(id, obstacle));
   }
   std::string Ask(std::string_view request) {
     return AnswerControl(request, board_, [this](std::string id) { accepted_ = std::move(id); });
@@ -40,6 +42,14 @@ TEST_F(GapControlTest, ShowReportsTheHeldGap) {
   Hold("2106-1", Error(ErrorCode::kTableNotPublished, "public.outbox"));
   EXPECT_TRUE(Ask("show").starts_with("blocked 2106-1 3\n"));
   EXPECT_EQ(accepted_, "");
+}
+
+// A command that waits for the outcome finds another gap: it has to know which of both is accepted.
+TEST_F(GapControlTest, TheGapThatWasAcceptedLastIsNamed) {
+  RelayStatus status = Held("2106-2");
+  status.accepted_gap = "2106-1";
+  board_.Publish(status);
+  EXPECT_TRUE(Ask("show").starts_with("held 2106-2 3 2106-1\n"));
 }
 
 TEST_F(GapControlTest, OnlyTheNamedGapIsAccepted) {

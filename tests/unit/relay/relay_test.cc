@@ -666,6 +666,7 @@ TEST_F(UndecodableTest, NextUndecodableTransactionNeedsItsOwnDecision) {
   EXPECT_EQ(State(), RelayState::kBlocked);
   ASSERT_TRUE(Stuck());
   EXPECT_NE(Stuck()->id, first);
+  EXPECT_EQ(board_.Read().accepted_gap, first);
   EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b", "d"));
   relay_->AcceptGap(Stuck()->id);
   Pass(minutes(5));
