@@ -130,6 +130,11 @@ TEST_F(TrustedPathTest, EntryOfANamedFolderBelongsToItsOwner) {
   EXPECT_THAT(CheckTrustedEntry(folder, File("pipelines/b.toml", 0646)),
               HasError(ErrorCode::kUntrustedFile, "b.toml: the file is writable by other users"));
   EXPECT_THAT(CheckTrustedEntry(folder, folder + "/none"), HasError(ErrorCode::kConfigFile));
+}
+
+TEST_F(TrustedPathTest, EntryOfAnotherUserIsRefused) {
+  const std::string folder = Folder("pipelines", 0777);
+  const std::string file = File("pipelines/a.toml", 0664);
   if (!GiveAway(file)) {
     GTEST_SKIP() << "not root";
   }
