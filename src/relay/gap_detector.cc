@@ -55,8 +55,8 @@ bool GapDetector::IsOwn() const {
   return last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot;
 }
 
-// Another instance that was not seen has moved the slot, unless it has published less than this
-// one: then its record says nothing new.
+// An instance that was not seen may have ended before it could move the slot. Then its events are
+// repeated, which every mode allows that does not read the record each time.
 bool GapDetector::IsWhereLeft(const SourceInfo& info) const {
   return IsOwn() && !last_stream_->slot_was_taken && info.slot &&
          info.server.system_id == last_stream_->system_id &&
@@ -64,8 +64,9 @@ bool GapDetector::IsWhereLeft(const SourceInfo& info) const {
          info.slot->confirmed_flush_lsn <= last_stream_->frontier;
 }
 
-// Then the memory says more: it has the records in flight, and those that were refused. Both are
-// compared as far as they are of the same WAL. The events decide as well as the frontier: a stream
+// A memory that says as much as the record is preferred: it also has the records in flight, and
+// those that were refused. The two are compared as far as they are of the same WAL, by their last
+// events as well as by their frontiers: a stream
 // of a server that was restored passes by positions of events that only the record knows.
 bool GapDetector::Knows(const Progress& record) const {
   if (!IsOwn() || last_stream_->system_id != record.system_id || record.generation > generation_ ||

@@ -491,7 +491,8 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
   state_.last_error = gap.error;
   WR_CHECK(!producer_.exists() && tracker_.records_in_flight() == 0,
            "nothing is published behind a gap");
-  // Before the brokers are asked: an operator who reads the log types what the status knows.
+  // The brokers may take long to record the gap. Meanwhile an operator who has read its id in the
+  // log can already accept it.
   reporter_.Publish(now, nullptr);
   const bool settled = RecordGap();
   if (EndsProcess(gap.error) && settled) {

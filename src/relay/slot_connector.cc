@@ -132,8 +132,8 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
     return absl::OkStatus();
   }
   // With transactions, the slot is confirmed when the coordinator has decided a commit: the
-  // markers, without which the record cannot be read, follow. In this order: a version that was
-  // read before the last transaction ended may not be the newest.
+  // markers, without which the record cannot be read, follow. The record is read only after the
+  // transactions have ended: a version that was read before may not be the newest.
   WR_ASSIGN_OR_RETURN(const bool settled, parts_.recorder.IsSettled());
   return settled ? ReadRecord(info)
                  : Error(ErrorCode::kTransactionUnended,

@@ -98,6 +98,8 @@ class SlotConnector {
   // left it. The slot must have been read before: then the record is not behind the slot. WR-4025
   // while a transaction that has not ended may explain why the slot is ahead of the record.
   absl::Status RecallProgress(const SourceInfo& info);
+  // Reads the record once. Errors: WR-4018 without a record where one is required, and those of
+  // ProgressRecorder::Read().
   absl::Status ReadRecord(const SourceInfo& info);
   // OpenServer() until nothing is left to create or drop.
   absl::StatusOr<SourceInfo> OpenSource();

@@ -148,7 +148,8 @@ void SimTransactions::OnAccepted() {
   }
 }
 
-// What is read again does not hold back consumers until an operator has fixed the cause.
+// The relay has to abort the transaction: it reads the events again later, and consumers must not
+// wait until an operator has fixed the cause.
 void SimTransactions::OnRecordRefused() {
   if (!open_) {
     return;

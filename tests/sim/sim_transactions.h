@@ -47,7 +47,7 @@ class SimTransactions {
   // Whether nothing of it can be committed any more.
   bool fenced() const { return kafka_.coordinator().IsFenced(id_, epoch_); }
   void OnAccepted();
-  // The record that is to end the transaction, if one is open.
+  // The producer has refused a progress record. If a transaction is open, the record was to end it.
   void OnRecordRefused();
   // Whether the partition is part of the transaction. If not, it is registered.
   bool MaySendTo(const TopicPartition& partition);

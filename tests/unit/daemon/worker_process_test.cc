@@ -38,7 +38,7 @@ int Wait(Worker& worker) {
   return worker.signals().Take();
 }
 
-// Of the pipeline that failed first; without a failure it has failed zero times.
+// Returns the pipeline that failed first, or one that has failed zero times if none has failed.
 PipelineFailure FirstFailure(const Worker& worker) {
   const auto failures = worker.failures().pipelines();
   return failures.empty() ? PipelineFailure() : failures.front();
