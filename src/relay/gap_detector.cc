@@ -44,7 +44,7 @@ void GapDetector::Restore(const SourceMemory& memory) {
   replaced_ = memory.replaced;
   accepted_gap_ = memory.accepted_gap;
   cluster_id_ = memory.cluster_id;
-  if (last_stream_ && !last_stream_->awaits_slot && !last_stream_->recorded) {
+  if (IsOwn()) {
     tracker_.Restart(last_stream_->frontier, last_stream_->last_published,
                      last_stream_->latest_commit);
     SaveResumeState();
@@ -52,7 +52,7 @@ void GapDetector::Restore(const SourceMemory& memory) {
 }
 
 bool GapDetector::IsOwn() const {
-  return last_stream_ && !last_stream_->recorded && !last_stream_->awaits_slot;
+  return last_stream_ && last_stream_->stream() != nullptr;
 }
 
 // An instance that was not seen may have ended before it could move the slot. Then its events are
@@ -82,7 +82,7 @@ bool GapDetector::Knows(const Progress& record) const {
   const Position rows = record.partial.valid() ? record.partial.last_row().Next() : Position();
   return std::min(record.frontier, common) <= own.frontier &&
          std::min(behind(record.last, rows), Position{common, Lsn(), 0}) <=
-             behind(own.last_handled, own.unfinished.next);
+             behind(own.stream()->last_handled, own.stream()->unfinished.next);
 }
 
 // The record of another instance is newer than what this process knew, and its frontier is never
@@ -108,7 +108,7 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
   if (owner.ok() && !held_) {
     held_ = RecordedGap();
   }
-  if (precedes && !last_stream_->awaits_slot) {
+  if (precedes && !last_stream_->awaits_slot()) {
     last_stream_->slot_was_taken = false;  // its reader has recorded nothing, and confirmed nothing
   }
   if (precedes) {
@@ -277,7 +277,7 @@ void GapDetector::Release(bool another_system) {
 void GapDetector::BeginAt(const ResumeState& state) {
   last_stream_ = state;
   replaced_ = read_;
-  if (!state.awaits_slot) {
+  if (!state.awaits_slot()) {
     tracker_.Restart(state.frontier, {}, state.latest_commit);
   }
 }
@@ -286,7 +286,8 @@ void GapDetector::ContinueAt(Lsn position, const SourceInfo& info) {
   WR_CHECK(!held_ && !accepted_, "a gap is decided first");
   WR_CHECK(tracker_.records_in_flight() == 0, "everything before the position is acknowledged");
   ResumeState state = AcceptedResumeState(info);
-  state.frontier = state.resume = position;
+  state.frontier = position;
+  state.source = LeftByStream{.resume = position, .last_handled = {}, .unfinished = {}};
   ++generation_;
   BeginAt(state);
 }
@@ -301,9 +302,7 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
                              .timeline = info.server.timeline,
                              .ancestors = info.server.ancestors,
                              .frontier = frontier,
-                             .resume = frontier,
                              .last_published = decision.last_published,
-                             .partial = decision.partial,
                              .settled_before = decision.recorded_settled,
                              .latest_commit = decision.latest_commit};
   SaveResumeState();
@@ -315,19 +314,18 @@ void GapDetector::SaveResumeState(const UnfinishedTransaction& unfinished) {
   WR_CHECK(!tracker_.in_transaction(), "positions are saved between transactions");
   if (IsOwn()) {
     last_stream_->frontier = frontier();
-    last_stream_->resume = std::max(tracker_.resume(), frontier());
     last_stream_->last_published = tracker_.last_published();
-    last_stream_->last_handled = tracker_.last_handled();
     last_stream_->latest_commit = tracker_.latest_commit();
-    last_stream_->partial = {};
-    last_stream_->unfinished = unfinished;
-    WR_CHECK(last_stream_->frontier <= last_stream_->resume, "what is confirmed was handled");
+    last_stream_->source = LeftByStream{.resume = std::max(tracker_.resume(), frontier()),
+                                        .last_handled = tracker_.last_handled(),
+                                        .unfinished = unfinished};
   }
 }
 
 Lsn GapDetector::frontier() const {
   const Lsn known = last_stream_ ? last_stream_->frontier : Lsn();
-  return last_stream_ && last_stream_->recorded ? known : std::max(known, tracker_.frontier());
+  return last_stream_ && last_stream_->record() != nullptr ? known
+                                                           : std::max(known, tracker_.frontier());
 }
 
 absl::Status GapDetector::OnCluster(std::string_view id) {

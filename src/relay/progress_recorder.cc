@@ -95,7 +95,7 @@ absl::Status ProgressRecorder::RecordGap(const GapDetector& gaps) {
   const bool foreign = HasCode(gap.error, ErrorCode::kProgressForeign);  // another pipeline's topic
   const bool done = recorded_ && recorded_->held && recorded_->held->id == gap.id &&
                     recorded_->generation == generation;
-  const bool no_positions = !gaps.last_stream() || gaps.last_stream()->awaits_slot;
+  const bool no_positions = !gaps.last_stream() || gaps.last_stream()->awaits_slot();
   if (!enabled() || !was_read_ || foreign || done || no_positions) {
     return absl::OkStatus();
   }

@@ -100,12 +100,10 @@ ResumeState ResumeStateOf(const Progress& record) {
           .timeline = record.timeline,
           .ancestors = record.ancestors,
           .frontier = record.frontier,
-          .resume = record.frontier,
           .last_published = record.last,
-          .partial = record.partial,
           .settled_before = record.settled_before,
           .latest_commit = record.latest_commit,
-          .recorded = true};
+          .source = Recorded{record.partial}};
 }
 
 void SetPositions(Progress& record, const ResumeState& memory) {
@@ -116,7 +114,7 @@ void SetPositions(Progress& record, const ResumeState& memory) {
   record.settled_before = memory.settled_before;
   record.last = memory.last_published;
   record.latest_commit = memory.latest_commit;
-  record.partial = memory.partial;
+  record.partial = memory.record() != nullptr ? memory.record()->partial : PartialTransaction();
 }
 
 Progress ProgressFrom(const Config& config, const SourceInfo& info) {

@@ -58,7 +58,7 @@ absl::Status CheckSlot(const SourceInfo& info, const std::optional<ResumeState>&
                  "Wait until walrelay recover has ended, then start the relay again. If it was "
                  "killed, the server process ends with it: run walrelay recover again.");
   }
-  if (memory && memory->awaits_slot) {
+  if (memory && memory->awaits_slot()) {
     return CheckAwaitedSlot(info);
   }
   if (!info.slot) {
@@ -96,7 +96,10 @@ absl::Status CheckIdentity(const ResumeState& memory, const ServerInfo& server) 
                  fmt::format("timeline {}, previously {}", server.timeline, memory.timeline));
   }
   // A BEGIN tells where its COMMIT is: the server had that WAL, too.
-  const Lsn sent = std::max(memory.resume, memory.unfinished.transaction.commit_lsn);
+  const LeftByStream* stream = memory.stream();
+  const Lsn sent = stream != nullptr
+                       ? std::max(stream->resume, stream->unfinished.transaction.commit_lsn)
+                       : memory.frontier;
   if (server.timeline == memory.timeline && sent > server.wal_end) {
     return Error(ErrorCode::kServerBehind,
                  fmt::format("its WAL ends at {}, but it had already sent {}",
@@ -155,7 +158,7 @@ absl::Status CheckEvidence(const ResumeState& memory, Lsn confirmed, Lsn fork,
                            const ServerInfo& server) {
   const bool named =
       memory.last_published.valid() && memory.settled_before <= memory.last_published.behind();
-  if (!memory.recorded || named || memory.partial.valid()) {
+  if (memory.record() == nullptr || named || memory.record()->partial.valid()) {
     return absl::OkStatus();
   }
   const Lsn begun = server.ancestors.empty() ? Lsn() : server.ancestors.back().end;
@@ -175,16 +178,19 @@ WallTime LatestCommit(const ResumeState& memory, const StartDecision& decision,
   const bool sent_again = decision.settled_before.commit_lsn > decision.position;
   const bool unknown = memory.latest_commit == WallTime::max();
   const WallTime latest = unknown && !sent_again ? server.now : memory.latest_commit;
-  return std::max(
-      {latest, memory.partial.transaction.commit_time, memory.unfinished.transaction.commit_time});
+  const PublishedTransaction begun = memory.stream() != nullptr
+                                         ? memory.stream()->unfinished.transaction
+                                         : memory.record()->partial.transaction;
+  return std::max(latest, begun.commit_time);
 }
 
 // The stream starts at the slot's position, although more was handled: only what the server sends
 // shows whether it still has the history of the memory. `fork`: only what was published before it
 // counts, and records in flight do not.
 StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork) {
-  const bool published_only = memory.recorded || fork != kEndless;
-  const PublishedTransaction& last = published_only ? memory.last_published : memory.last_handled;
+  const LeftByStream* stream = memory.stream();
+  const bool published_only = stream == nullptr || fork != kEndless;
+  const PublishedTransaction& last = published_only ? memory.last_published : stream->last_handled;
   const bool kept = last.valid() && last.commit_lsn < fork;
   StartDecision decision{.position = confirmed,
                          .keep_in_flight = !published_only,
@@ -199,13 +205,15 @@ StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork)
   if (kept && last.commit_lsn >= confirmed) {
     decision.expected = last;
   }
-  if (memory.recorded && memory.partial.valid() && memory.partial.transaction.commit_lsn < fork) {
-    decision.partial = memory.partial;
-    decision.expected_next = memory.partial.transaction;
-    decision.settled_before = memory.partial.last_row().Next();
-  } else if (!published_only && memory.unfinished.transaction.valid()) {
-    decision.expected_next = memory.unfinished.transaction;
-    decision.settled_before = memory.unfinished.next;
+  const PartialTransaction partial =
+      stream == nullptr ? memory.record()->partial : PartialTransaction();
+  if (partial.valid() && partial.transaction.commit_lsn < fork) {
+    decision.partial = partial;
+    decision.expected_next = partial.transaction;
+    decision.settled_before = partial.last_row().Next();
+  } else if (!published_only && stream->unfinished.transaction.valid()) {
+    decision.expected_next = stream->unfinished.transaction;
+    decision.settled_before = stream->unfinished.next;
   }
   return decision;
 }
@@ -213,7 +221,8 @@ StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork)
 }  // namespace
 
 absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerInfo& server) {
-  WR_CHECK(!memory || memory->frontier <= memory->resume, "what is confirmed was handled");
+  WR_CHECK(!memory || !memory->stream() || memory->frontier <= memory->stream()->resume,
+           "what is confirmed was handled");
   return memory && !server.in_recovery ? CheckIdentity(*memory, server) : absl::OkStatus();
 }
 
@@ -228,11 +237,10 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
   WR_RETURN_IF_ERROR(CheckSlot(info, memory));
   WR_CHECK(info.slot.has_value(), "a checked slot exists");
   const Lsn confirmed = info.slot->confirmed_flush_lsn;
-  if (!memory || memory->awaits_slot) {
+  if (!memory || memory->awaits_slot()) {
     return StartDecision{
         .position = confirmed, .keep_in_flight = false, .latest_commit = info.server.now};
   }
-  WR_CHECK(memory->frontier <= memory->resume, "what is confirmed was handled");
   // Only walrelay confirms this slot, so a position beyond the frontier was confirmed by another
   // process: by an instance that was seen holding the slot, or by pg_replication_slot_advance().
   if (confirmed > memory->frontier) {
@@ -305,11 +313,13 @@ ResumeState AcceptedResumeState(const SourceInfo& info) {
                      .latest_commit = info.server.now};
   const bool usable =
       info.slot && !info.slot->lost() && info.slot->confirmed_flush_lsn <= info.server.wal_end;
-  memory.awaits_slot = !usable;
-  if (usable) {
-    memory.frontier = memory.resume = info.slot->confirmed_flush_lsn;
-    memory.slot_was_taken = info.slot->active;
+  if (!usable) {
+    memory.source = AwaitsSlot();
+    return memory;
   }
+  memory.frontier = info.slot->confirmed_flush_lsn;
+  memory.source = LeftByStream{.resume = memory.frontier, .last_handled = {}, .unfinished = {}};
+  memory.slot_was_taken = info.slot->active;
   return memory;
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,30 +29,41 @@ struct UnfinishedTransaction {
   Position next;                     // rows before it were handled
 };
 
-// State remembered from the last session, or from the gap that was accepted last.
+// A stream of this process, or an acceptance, left it like this.
+struct LeftByStream {
+  Lsn resume;  // AckTracker::resume(), not before the frontier
+  // The last transaction with events before `resume`; its records may be in flight.
+  PublishedTransaction last_handled;
+  // Of which some rows were handled, behind `resume`.
+  UnfinishedTransaction unfinished;
+};
+
+// A progress record says it, and no stream of this process has begun from it.
+struct Recorded {
+  PartialTransaction partial;  // of which some rows are published, behind the frontier
+};
+
+// An operator accepted that there is no usable slot: the relay waits for a new one, does not create
+// it, and reads it from its confirmed position. Nothing is known to be published.
+struct AwaitsSlot {};
+
+// What is remembered of a server's WAL, and of what was published from it.
 struct ResumeState {
   std::string system_id;
   uint32_t timeline = 0;
   std::vector<TimelineEnd> ancestors;
-  Lsn frontier;                 // AckTracker::frontier(): the highest position ever confirmed
-  Lsn resume;                   // AckTracker::resume()
+  Lsn frontier;                 // everything before it is published, and may have been confirmed
   bool slot_was_taken = false;  // another process was seen holding the slot since
   // The last transaction with events before the frontier.
   PublishedTransaction last_published;
-  // The same before `resume`; its records may be in flight. Not with `recorded`.
-  PublishedTransaction last_handled;
-  // Of which some rows are published, behind the frontier; only with `recorded`.
-  PartialTransaction partial;
   Lsn settled_before;  // Progress::settled_before; what was handled since is behind it
   // No transaction that was handled committed later; the largest time: unknown.
   WallTime latest_commit = WallTime::max();
-  // Of which some rows were handled, behind `resume`; not with `recorded`.
-  UnfinishedTransaction unfinished;
-  // Read from a progress record, and not yet confirmed by a stream that passed the frontier.
-  bool recorded = false;
-  // An operator accepted that there is no usable slot: the relay waits for a new one, does not
-  // create it, and reads it from its confirmed position.
-  bool awaits_slot = false;
+  std::variant<LeftByStream, Recorded, AwaitsSlot> source;
+
+  const LeftByStream* stream() const { return std::get_if<LeftByStream>(&source); }
+  const Recorded* record() const { return std::get_if<Recorded>(&source); }
+  bool awaits_slot() const { return std::holds_alternative<AwaitsSlot>(source); }
 };
 
 struct StartDecision {
@@ -89,8 +101,8 @@ absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerI
 // that was read before.
 //
 // Errors: those of the slot (WR-2101 to 2107), of the system (WR-2201 to 2203), WR-2206 for a
-// record that skips events without evidence, WR-2010. REQUIRES: in `memory`, frontier is not beyond
-// resume.
+// record that skips events without evidence, WR-2010. REQUIRES: the frontier that a stream has left
+// is not beyond where it resumes.
 absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memory,
                                           const SourceInfo& info);
 

@@ -291,7 +291,7 @@ TEST_F(GapDetectorTest, ASuccessorKnowsWhatWasPublishedBehindAPromotion) {
   Succeed(StreamAndRemember(/*last=*/Lsn(2400)));
   ASSERT_THAT(Connect(), IsOk());
   EXPECT_EQ(gaps_->last_stream()->timeline, 2u);
-  EXPECT_EQ(gaps_->last_stream()->last_handled.commit_lsn, Lsn(2400));
+  EXPECT_EQ(gaps_->last_stream()->stream()->last_handled.commit_lsn, Lsn(2400));
 }
 
 TEST_F(GapDetectorTest, ASuccessorContinuesWithWhatAnotherInstanceHasRecorded) {
@@ -309,8 +309,8 @@ TEST_F(GapDetectorTest, ASuccessorOfAStreamThatEndedEarlyKnowsTheRecord) {
   record_.last.commit_lsn = Lsn(2400);
   Succeed(StreamAndRemember(/*last=*/Lsn(2400)));
   ASSERT_THAT(Connect(), IsOk());
-  EXPECT_EQ(gaps_->last_stream()->last_handled.commit_lsn, Lsn(2400));
-  EXPECT_FALSE(gaps_->last_stream()->recorded);
+  EXPECT_EQ(gaps_->last_stream()->stream()->last_handled.commit_lsn, Lsn(2400));
+  EXPECT_EQ(gaps_->last_stream()->record(), nullptr);
 }
 
 // --- records of another instance

@@ -19,10 +19,18 @@ class StartPositionTest : public ::testing::Test {
 
   // This process has streamed from the same server before.
   ResumeState& Remember(uint64_t frontier, uint64_t resume) {
-    memory_ = ResumeState{
-        .system_id = "7301", .timeline = 1, .frontier = Lsn(frontier), .resume = Lsn(resume)};
+    memory_ = ResumeState{.system_id = "7301", .timeline = 1, .frontier = Lsn(frontier)};
+    stream().resume = Lsn(resume);
     return *memory_;
   }
+  // A record says so.
+  ResumeState& Read(uint64_t frontier) {
+    ResumeState& record = Remember(frontier, frontier);
+    record.source = Recorded();
+    return record;
+  }
+  LeftByStream& stream() { return std::get<LeftByStream>(memory_->source); }
+  PartialTransaction& partial() { return std::get<Recorded>(memory_->source).partial; }
   void ForkAt(Lsn end) {
     info_.server.timeline = 2;
     info_.server.ancestors = {{1, end}};
@@ -54,40 +62,44 @@ TEST_F(StartPositionTest, ARecoveryIsAwaited) {
 }
 
 TEST_F(StartPositionTest, ReconnectReadsAgainWhatIsInFlight) {
-  Remember(600, 800).last_handled = {.commit_lsn = Lsn(700), .xid = 7};
+  Remember(600, 800);
+  stream().last_handled = {.commit_lsn = Lsn(700), .xid = 7};
   const auto decision = Decide();
   ASSERT_THAT(decision, IsOk());
   EXPECT_EQ(decision->position, Lsn(500));
   EXPECT_TRUE(decision->keep_in_flight);
-  EXPECT_EQ(decision->expected, memory_->last_handled);
+  EXPECT_EQ(decision->expected, stream().last_handled);
   EXPECT_EQ(decision->settled_before, (Position{Lsn(701), Lsn(), 0}));
   EXPECT_FALSE(decision->published_before.valid());
 }
 
 TEST_F(StartPositionTest, TheServerDoesNotSendTransactionsBeforeTheSlotsPosition) {
-  Remember(600, 800).last_handled = {.commit_lsn = Lsn(499), .xid = 7};
+  Remember(600, 800);
+  stream().last_handled = {.commit_lsn = Lsn(499), .xid = 7};
   EXPECT_FALSE(Decide()->expected.valid());
   EXPECT_EQ(Decide()->settled_before, (Position{Lsn(500), Lsn(), 0}));
-  memory_->last_handled.commit_lsn = Lsn(500);
+  stream().last_handled.commit_lsn = Lsn(500);
   EXPECT_TRUE(Decide()->expected.valid());
 }
 
 TEST_F(StartPositionTest, LostConfirmedPositionCausesNoDuplicates) {
-  Remember(600, 600).last_handled = {.commit_lsn = Lsn(550), .xid = 7};
+  Remember(600, 600);
+  stream().last_handled = {.commit_lsn = Lsn(550), .xid = 7};
   info_.slot->confirmed_flush_lsn = Lsn(100);
   EXPECT_EQ(Decide()->position, Lsn(100));
   EXPECT_EQ(Decide()->settled_before, (Position{Lsn(551), Lsn(), 0}));
 }
 
 TEST_F(StartPositionTest, ReconnectContinuesInTheMiddleOfATransaction) {
-  Remember(600, 800).last_handled = {.commit_lsn = Lsn(700), .xid = 7};
-  memory_->unfinished = {.transaction = {.commit_lsn = Lsn(900), .xid = 8},
+  Remember(600, 800);
+  stream().last_handled = {.commit_lsn = Lsn(700), .xid = 7};
+  stream().unfinished = {.transaction = {.commit_lsn = Lsn(900), .xid = 8},
                          .next = {Lsn(900), Lsn(850), 2}};
   const auto decision = Decide();
   ASSERT_THAT(decision, IsOk());
-  EXPECT_EQ(decision->expected, memory_->last_handled);
-  EXPECT_EQ(decision->expected_next, memory_->unfinished.transaction);
-  EXPECT_EQ(decision->settled_before, memory_->unfinished.next);
+  EXPECT_EQ(decision->expected, stream().last_handled);
+  EXPECT_EQ(decision->expected_next, stream().unfinished.transaction);
+  EXPECT_EQ(decision->settled_before, stream().unfinished.next);
 }
 
 // A record that an operator wrote names no transaction.
@@ -104,8 +116,9 @@ TEST_F(StartPositionTest, NeverStartsAfterTheEndOfTheWal) {
 
 // The server had sent the BEGIN of a transaction whose COMMIT is behind the end of its WAL.
 TEST_F(StartPositionTest, NeverStartsAfterATransactionThatTheWalLacks) {
-  Remember(600, 600).unfinished = {.transaction = {.commit_lsn = Lsn(1001), .xid = 8},
-                                   .next = {Lsn(1001), Lsn(850), 2}};
+  Remember(600, 600);
+  stream().unfinished = {.transaction = {.commit_lsn = Lsn(1001), .xid = 8},
+                         .next = {Lsn(1001), Lsn(850), 2}};
   EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind));
 }
 
@@ -260,8 +273,7 @@ TEST_F(StartPositionTest, AcceptedLossWaitsForAUsableSlot) {
 
 // A record of 400, whose last transaction committed at 380.
 TEST_F(StartPositionTest, ARecordIsCheckedByTheStream) {
-  ResumeState& record = Remember(400, 400);
-  record.recorded = true;
+  ResumeState& record = Read(400);
   record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
   info_.slot->confirmed_flush_lsn = Lsn(300);
   const auto decision = Decide();
@@ -275,8 +287,7 @@ TEST_F(StartPositionTest, ARecordIsCheckedByTheStream) {
 
 // The server sends a transaction whose COMMIT begins at the confirmed position.
 TEST_F(StartPositionTest, ATransactionBeforeTheConfirmedPositionIsNotExpected) {
-  ResumeState& record = Remember(400, 400);
-  record.recorded = true;
+  ResumeState& record = Read(400);
   record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
   info_.slot->confirmed_flush_lsn = Lsn(380);
   EXPECT_EQ(Decide()->expected, record.last_published);
@@ -290,8 +301,7 @@ TEST_F(StartPositionTest, ATransactionBeforeTheConfirmedPositionIsNotExpected) {
 // The server may have been restored to a state before the frontier: nothing in the WAL would show
 // it, and the transactions before the frontier would be skipped.
 TEST_F(StartPositionTest, ARecordWithoutATransactionSettlesOnlyWhatIsKnown) {
-  ResumeState& record = Remember(400, 400);
-  record.recorded = true;
+  ResumeState& record = Read(400);
   info_.slot->confirmed_flush_lsn = Lsn(300);
   EXPECT_EQ(Decide()->published_before, Lsn(400));
   EXPECT_EQ(Decide()->settled_before, Position());
@@ -302,22 +312,20 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionSettlesOnlyWhatIsKnown) {
 
 // Any user who may write to the topic could have written it.
 TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheSlot) {
-  ResumeState& record = Remember(400, 400);
-  record.recorded = true;
+  ResumeState& record = Read(400);
   record.settled_before = Lsn(301);
   info_.slot->confirmed_flush_lsn = Lsn(300);
   EXPECT_THAT(Decide(), HasError(ErrorCode::kProgressUnproven, "0/12D"));
   info_.slot->confirmed_flush_lsn = Lsn(301);
   EXPECT_THAT(Decide(), IsOk());
   info_.slot->confirmed_flush_lsn = Lsn(300);
-  record.partial.transaction = {.commit_lsn = Lsn(410), .xid = 8};
-  EXPECT_EQ(Decide()->expected_next, record.partial.transaction);
+  partial().transaction = {.commit_lsn = Lsn(410), .xid = 8};
+  EXPECT_EQ(Decide()->expected_next, partial().transaction);
 }
 
 // It names one, and claims more.
 TEST_F(StartPositionTest, ARecordIsBelievedUpToTheTransactionThatItNames) {
-  ResumeState& record = Remember(400, 400);
-  record.recorded = true;
+  ResumeState& record = Read(400);
   info_.slot->confirmed_flush_lsn = Lsn(300);
   record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
   record.settled_before = Lsn(381);
@@ -330,22 +338,20 @@ TEST_F(StartPositionTest, NothingThatIsPublishedCommittedAfterTheLatestCommit) {
   const WallTime then{std::chrono::hours(1)};
   info_.server.now = then + std::chrono::hours(2);
   EXPECT_EQ(Decide()->latest_commit, info_.server.now);
-  ResumeState& record = Remember(400, 400);
+  ResumeState& record = Read(400);
   info_.slot->confirmed_flush_lsn = Lsn(300);
-  record.recorded = true;
   record.latest_commit = then;
   EXPECT_EQ(Decide()->latest_commit, then);
   // Its first rows are published.
-  record.partial.transaction = {
+  partial().transaction = {
       .commit_lsn = Lsn(410), .xid = 8, .commit_time = then + std::chrono::hours(1)};
-  EXPECT_EQ(Decide()->latest_commit, record.partial.transaction.commit_time);
+  EXPECT_EQ(Decide()->latest_commit, partial().transaction.commit_time);
 }
 
 // The clock may have been set back, or be that of another server.
 TEST_F(StartPositionTest, WhatTheRecordDoesNotSayOfTimesIsUnknownWhileItIsSentAgain) {
   info_.server.now = WallTime(std::chrono::hours(1));
-  ResumeState& record = Remember(400, 400);
-  record.recorded = true;
+  ResumeState& record = Read(400);
   record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
   info_.slot->confirmed_flush_lsn = Lsn(380);
   EXPECT_EQ(Decide()->latest_commit, WallTime::max());
@@ -357,8 +363,7 @@ TEST_F(StartPositionTest, WhatTheRecordDoesNotSayOfTimesIsUnknownWhileItIsSentAg
 // A standby that had not received the fork of the record is promoted: nothing behind the fork of
 // its own timeline is skipped, whatever the record says.
 TEST_F(StartPositionTest, ARecordWithoutATransactionNeedsNoEvidenceBehindTheFork) {
-  ResumeState& record = Remember(400, 400);
-  record.recorded = true;
+  ResumeState& record = Read(400);
   record.timeline = 2;
   record.ancestors = {{1, Lsn(350)}};
   record.settled_before = Lsn(350);
@@ -369,8 +374,7 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionNeedsNoEvidenceBehindTheFork
 }
 
 TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheTimeline) {
-  ResumeState& record = Remember(400, 400);
-  record.recorded = true;
+  ResumeState& record = Read(400);
   record.timeline = info_.server.timeline = 2;
   record.ancestors = info_.server.ancestors = {{1, Lsn(350)}};
   record.settled_before = Lsn(350);
@@ -384,9 +388,9 @@ TEST_F(StartPositionTest, ARecordWithoutATransactionIsBelievedUpToTheTimeline) {
 TEST_F(StartPositionTest, APromotionKeepsWhatARunningRelayHasPublished) {
   ResumeState& memory = Remember(600, 800);
   memory.last_published = {.commit_lsn = Lsn(550), .xid = 7};
-  memory.last_handled = {.commit_lsn = Lsn(700), .xid = 8};
-  memory.unfinished = {.transaction = {.commit_lsn = Lsn(900), .xid = 9},
-                       .next = {Lsn(900), Lsn(850), 2}};
+  stream().last_handled = {.commit_lsn = Lsn(700), .xid = 8};
+  stream().unfinished = {.transaction = {.commit_lsn = Lsn(900), .xid = 9},
+                         .next = {Lsn(900), Lsn(850), 2}};
   ForkAt(Lsn(950));
   auto decision = Decide();
   ASSERT_THAT(decision, IsOk());
@@ -403,8 +407,7 @@ TEST_F(StartPositionTest, APromotionKeepsWhatARunningRelayHasPublished) {
 }
 
 TEST_F(StartPositionTest, ARecordCountsUpToTheFork) {
-  ResumeState& record = Remember(400, 400);
-  record.recorded = true;
+  ResumeState& record = Read(400);
   record.last_published = {.commit_lsn = Lsn(380), .xid = 7};
   info_.slot->confirmed_flush_lsn = Lsn(300);
   ForkAt(Lsn(390));
