@@ -44,6 +44,8 @@ struct SourceMemory {
   std::string cluster_id;
   // Of the connector:
   bool slot_seen = false;
+  bool slot_created = false;
+  bool record_seen = false;
   int backend_pid = 0;  // of the last stream
   WallTime backend_started;
 };

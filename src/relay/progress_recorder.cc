@@ -55,7 +55,6 @@ absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(const ServerInfo&
   last_offset_ = -1;
   cluster_id_ = reading->cluster_id;
   was_read_ = true;
-  has_recorded_ = has_recorded_ || recorded_;
   superseded_ = false;
   return recorded_ ? recorded_ : OfSlot(reading->others, parts_.config, server);
 }
@@ -379,7 +378,6 @@ void ProgressRecorder::OnDelivered(const Delivery& delivery) {
     horizons_.Pass(parts_.tracker.frontier());
   }
   AddVersion(recorded_, record);
-  has_recorded_ = true;
   waiting_since_.reset();
   error_ = absl::OkStatus();
   retry_.Reset();

@@ -141,8 +141,6 @@ class ProgressRecorder final : public DeliverySink {
   // Whether the topic was deleted, or is another one than was read: its settings have to be
   // checked, and its record read. False again after the next Read().
   bool topic_replaced() const { return topic_replaced_; }
-  // Whether this process has read or written a record.
-  bool has_recorded() const { return has_recorded_; }
   // Whether the record lacks events before the frontier, and not only WAL of other tables.
   bool lacks_events() const;
   // Since when a record that was due has waited to be acknowledged; nullopt: none does.
@@ -181,7 +179,6 @@ class ProgressRecorder final : public DeliverySink {
   bool topic_replaced_ = false;
   int64_t last_offset_ = -1;  // of a record of this process, since the topic was read
   bool claimed_ = false;
-  bool has_recorded_ = false;
   // The frontier of the last record of this generation and timeline; 0/0: none.
   Lsn recorded_frontier_;
   PartialTransaction recorded_partial_;  // of that record

@@ -40,12 +40,16 @@ std::string StuckRemedy(const SourceConfig& source, uint32_t xid) {
 void SlotConnector::Restore(const SourceMemory& memory) {
   WR_CHECK(!opened_, "the memory precedes the first connection");
   slot_seen_ = memory.slot_seen;
+  slot_created_ = memory.slot_created;
+  record_seen_ = memory.record_seen;
   own_backend_pid_ = memory.backend_pid;
   own_backend_started_ = memory.backend_started;
 }
 
 void SlotConnector::AddTo(SourceMemory& memory) const {
   memory.slot_seen = slot_seen_;
+  memory.slot_created = slot_created_;
+  memory.record_seen = record_seen_ || parts_.recorder.recorded();
   memory.backend_pid = own_backend_pid_;
   memory.backend_started = own_backend_started_;
 }
@@ -143,6 +147,7 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
 absl::Status SlotConnector::ReadRecord(const SourceInfo& info) {
   ProgressRecorder& recorder = parts_.recorder;
   const bool exact = parts_.config.pipeline.exactly_once();
+  record_seen_ = record_seen_ || recorder.recorded();  // reading replaces it
   WR_ASSIGN_OR_RETURN(auto record, recorder.Read(info.server));
   const bool unexplained =
       info.slot && !slot_created_ && !parts_.gaps.last_stream() && !parts_.gaps.held();
@@ -158,7 +163,7 @@ absl::Status SlotConnector::ReadRecord(const SourceInfo& info) {
   // Without a record, only a new slot shows that nothing was published before.
   const bool required = parts_.config.pipeline.requires_record();
   const bool known = (slot_created_ || parts_.gaps.last_stream() || parts_.gaps.held()) &&
-                     !(exact && recorder.has_recorded());
+                     !(exact && record_seen_);
   if (required && info.slot && !known) {
     return Error(ErrorCode::kProgressMissing,
                  fmt::format("slot {} is confirmed up to {}", parts_.config.source.slot,

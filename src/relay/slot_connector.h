@@ -120,6 +120,8 @@ class SlotConnector {
   bool opened_ = false;
   bool slot_seen_ = false;     // this process has seen the slot
   bool slot_created_ = false;  // by this process
+  // This process has read or written a progress record: one that is missing was deleted.
+  bool record_seen_ = false;
   // The server process of the last stream: if it still reads the slot, the server has not noticed
   // yet that the stream ended. Pids repeat, in containers soon and after each restart of a server:
   // the process of another instance may have ours, but it began at another time. 0: none.

@@ -474,6 +474,35 @@ TEST_F(TransactionCommitterTest, ARecordThatHasDisappearedIsNotReplaced) {
   EXPECT_THAT(Events(), IsEmpty());
 }
 
+TEST_F(TransactionCommitterTest, ASuccessorKnowsThatThereWasARecord) {
+  Begin();
+  Commit("a");
+  Pass(seconds(1));
+  relay_->Drain();
+  Pass(seconds(1));
+  memory_ = relay_->memory();
+  kafka_.log.clear();
+  Restart();
+  Commit("b");
+  Pass(seconds(5));
+  EXPECT_EQ(ShownError(), ErrorCode::kProgressMissing);
+  EXPECT_THAT(Events(), IsEmpty());
+}
+
+TEST_F(TransactionCommitterTest, ASuccessorKnowsThatTheSlotIsNew) {
+  postgres_.start_error = Error(ErrorCode::kConnectionLost, "cut");
+  Start();
+  Run();
+  relay_->Drain();
+  Run();
+  ASSERT_TRUE(relay_->finished());
+  memory_ = relay_->memory();
+  Restart();
+  Commit("a");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a"));
+}
+
 TEST_F(TransactionCommitterTest, AnIdThatMayNotBeUsedBlocks) {
   kafka_.hold_claim = true;
   Begin();
