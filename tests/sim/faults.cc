@@ -53,6 +53,12 @@ void Simulation::Apply(const Fault& fault) {
   }
 }
 
+// A fault may wait for a moment to take effect, and interrupts only from then on.
+void Simulation::Heal(Micros delay, std::function<void()> action) {
+  kafka_.coordinator().Interrupt(delay + kLongestSilence);
+  context_.After(delay, std::move(action));
+}
+
 size_t Simulation::Target(const Fault& fault) const {
   return scenario_.second_relay ? fault.amount % 2 : 0;
 }

@@ -115,9 +115,8 @@ class Simulation final : private Environment {
   void RestoreServer(const Fault& fault);
   void TerminateUnwatched();
   void ComeBack(Micros delay);
-  void Heal(Micros delay, std::function<void()> action) {
-    context_.After(delay, std::move(action));
-  }
+  // A fault takes effect now, and ends like this.
+  void Heal(Micros delay, std::function<void()> action);
   size_t Target(const Fault& fault) const;
   Link* CurrentLink() const;
 
