@@ -200,15 +200,19 @@ void ProducerMonitor::CreateIfDue(MonoTime now) {
            "a stream has a producer, or a time at which the next one is due");
 }
 
+bool ProducerMonitor::refused() const {
+  return !parts_.recorder.error().ok() && parts_.producer.uses_transactions() &&
+         parts_.tracker.records_in_flight() > 0;
+}
+
 // The record that would end the transaction was not accepted. Without it the events cannot be
 // committed, and they must not hold back consumers until it is. Besides, the next stream begins
 // with reading the record: the topic may have been deleted.
 std::optional<Restart> ProducerMonitor::CheckForRefusal() {
-  const absl::Status& refusal = parts_.recorder.error();
-  if (refusal.ok() || !parts_.producer.uses_transactions() ||
-      parts_.tracker.records_in_flight() == 0) {
+  if (!refused()) {
     return std::nullopt;
   }
+  const absl::Status& refusal = parts_.recorder.error();
   NoteFailure(refusal);
   return Restart{.cause = refusal, .settled_before = std::nullopt};
 }

@@ -69,6 +69,9 @@ class ProducerMonitor {
   // still exists then, and the tracker still counts the lost records. Without a producer: nullopt.
   std::optional<Restart> Turn(MonoTime now, std::optional<MonoTime> topic_awaited_since);
 
+  // Whether the progress record of the open transaction was refused: the next Turn() ends it.
+  bool refused() const;
+
   // Creates the next producer if it is due.
   // An error is logged and shown; the next attempt is due after a back-off. REQUIRES: a stream
   // runs, so that there is a producer, or a time at which the next one is due.

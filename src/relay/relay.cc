@@ -751,8 +751,9 @@ Wakeup Relay::NextWakeup(MonoTime now) const {
   Wakeup wakeup = state_.phase == Phase::kStreaming
                       ? session_->NextWakeup()
                       : Wakeup{.at = std::max(state_.retry_at, committer_.earliest_connection())};
-  // A failing producer is watched closely: its last reports decide what must be read again.
-  if (producer_.failed()) {
+  // A failing producer is watched closely: its last reports decide what must be read again. So is
+  // one whose transaction cannot be committed: consumers wait for its end.
+  if (producer_.failed() || monitor_.refused()) {
     wakeup.at = std::min(wakeup.at, now + milliseconds(100));
   }
   if (state_.phase == Phase::kStreaming) {

@@ -648,6 +648,21 @@ TEST_F(TransactionCommitterTest, ALostConnectionEndsTheTransaction) {
   EXPECT_EQ(Recorded().partial.row_lsn, Lsn(101));
 }
 
+// Without a stream nothing else wakes the loop.
+TEST_F(TransactionCommitterTest, ARefusalAfterALostConnectionIsHandledSoon) {
+  Begin();
+  postgres_.SendOpenTransaction(Rows(2));
+  Run();
+  ASSERT_THAT(kafka_.uncommitted(), SizeIs(2));
+  kafka_.bad_topics[std::string(testing::kProgressTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
+  postgres_.BreakConnection();
+  const Wakeup wakeup = relay_->Turn();
+  ASSERT_FALSE(postgres_.streaming());
+  EXPECT_LE(wakeup.at, clock_.Now() + milliseconds(100));
+  relay_->Turn();
+  EXPECT_THAT(kafka_.uncommitted(), IsEmpty());
+}
+
 // A connection attempt may block for ten seconds.
 TEST_F(TransactionCommitterTest, TheEndOfATransactionDelaysTheNextConnection) {
   const size_t opens = LoseTheConnectionBeforeAnAcknowledgement();
