@@ -21,14 +21,16 @@ void AckTracker::Restart(Lsn position, const PublishedTransaction& last, WallTim
 
 // Without Reset(): acknowledgements of records in flight still arrive and still count. But what
 // they confirm is read again first: a server that was restored to an earlier state may have other
-// transactions there.
+// transactions there. A slot that the server has set back may also be where it was again, before
+// the stream has come back there.
 void AckTracker::Resume(Lsn position) {
   WR_CHECK(!open_, "a stream resumes between transactions");
-  WR_CHECK(position <= frontier_, "the server confirms nothing of its own accord");
   for (size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].end_lsn = std::min(entries_[i].end_lsn, position);
   }
-  frontier_ = resume_ = received_ = position;
+  frontier_ = std::min(frontier_, position);
+  resume_ = received_ = position;
+  Pass(position);
 }
 
 // The entry is created at BEGIN, before it is known whether any row is published: its number is

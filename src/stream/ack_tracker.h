@@ -50,7 +50,7 @@ class AckTracker {
 
   // Streaming resumes at `position` on a new connection: what follows counts once it is read again,
   // and records in flight still count. REQUIRES: no transaction is open, and everything before
-  // `position` was confirmed.
+  // `position` is published.
   void Resume(Lsn position);
 
   // BEGIN: the following records belong to this transaction. REQUIRES: none is open.

@@ -219,6 +219,24 @@ TEST_F(AckTrackerTest, PositionsThatWereConfirmedAreReadAgainFromTheSlotsPositio
   EXPECT_EQ(tracker_.received(), Lsn(150));
 }
 
+TEST_F(AckTrackerTest, ResumesWhereItWasBeforeThePositionWasSetBack) {
+  Keepalive(250);
+  tracker_.Resume(Lsn(100));
+  tracker_.Resume(Lsn(200));
+  EXPECT_EQ(Frontier(), 200u);
+  EXPECT_EQ(tracker_.resume(), Lsn(200));
+}
+
+TEST_F(AckTrackerTest, WaitsForWhatIsInFlightWhereTheStreamResumes) {
+  const DeliveryToken token = Transaction(300, 1);
+  tracker_.Resume(Lsn(200));
+  EXPECT_EQ(Frontier(), 100u);
+  Ack(token);
+  EXPECT_EQ(Frontier(), 200u);
+  ReadAgain(300);
+  EXPECT_EQ(Frontier(), 300u);
+}
+
 TEST_F(AckTrackerTest, FindsATransactionThatIsPublishedInPart) {
   const DeliveryToken token = Transaction(200, 2);
   const Lsn commit = tracker_.last_handled().commit_lsn;
