@@ -700,7 +700,7 @@ void Relay::ContinueDrain(MonoTime now) {
   const bool acknowledged = tracker_.records_in_flight() == 0;
   const bool blocked = !session_->blocking_error().ok();
   const bool recorded =
-      (recorder_.up_to_date() && !committer_.committing()) || !recorder_.error().ok();
+      (recorder_.up_to_date() && !recorder_.in_flight()) || !recorder_.error().ok();
   const bool complete =
       acknowledged && recorded && (blocked || (!pipeline_.in_transaction() && MayStopReading()));
   if (!complete && now < drain_deadline_) {

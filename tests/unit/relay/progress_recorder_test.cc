@@ -248,6 +248,24 @@ TEST_F(ProgressRecorderTest, ADrainRecordsAndConfirmsEverything) {
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
+// Of a stream that had come further than the one that ends.
+TEST_F(ProgressRecorderTest, ADrainWaitsForTheRecordInFlight) {
+  StartAndPublish();
+  kafka_.auto_acknowledge = false;
+  postgres_.OtherTraffic();
+  Pass(seconds(11));
+  ASSERT_FALSE(kafka_.in_flight.empty());
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  ASSERT_TRUE(postgres_.streaming());
+  relay_->Drain();
+  Pass(milliseconds(250));
+  EXPECT_FALSE(relay_->finished());
+  kafka_.AcknowledgeAll();
+  Run();
+  EXPECT_TRUE(relay_->finished());
+}
+
 TEST_F(ProgressRecorderTest, PublishedEventsAreNotRepeated) {
   PublishAndCrash();
   MoveSlotBack(Lsn(1000));
