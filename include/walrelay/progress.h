@@ -21,6 +21,7 @@
 #include "walrelay/error.h"
 #include "walrelay/lsn.h"
 #include "walrelay/position.h"
+#include "walrelay/publication_identity.h"
 #include "walrelay/published_transaction.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/xid_horizon.h"
@@ -52,6 +53,12 @@ struct HeldGap {
   Lsn to;
 
   friend bool operator==(const HeldGap&, const HeldGap&) = default;
+};
+
+// A publication as a relay has read it last without a problem. The record has no leaves of tables.
+struct SeenPublication {
+  std::string name;
+  PublicationState state;
 };
 
 // One version of the record.
@@ -89,6 +96,8 @@ struct Progress {
   XidStart published_from;
   // PublicationFingerprint() of the publication that the horizons hold for; 0: unknown.
   uint64_t publication = 0;
+  // A later reading is compared with it: see HidingChange(). nullopt: unknown.
+  std::optional<SeenPublication> seen_publication;
   std::string run_id;     // random, of the relay that wrote it
   uint64_t sequence = 0;  // of the record in that run, from 1
   WallTime written;
@@ -117,7 +126,7 @@ struct Progress {
   }
 };
 
-// The same where `record` may be the first version that was read.
+// Another version was read; `record` is nullopt if it is the first one.
 inline void AddVersion(std::optional<Progress>& record, const Progress& next) {
   if (record) {
     record->Add(next);

@@ -54,6 +54,7 @@ struct ServerInfo {
   bool in_recovery = false;
   WallTime now;                  // clock_timestamp()
   WallTime started;              // pg_postmaster_start_time()
+  uint64_t next_xid = 0;         // pg_snapshot_xmax(), with its epoch; 0: unknown
   int backend_pid = 0;           // of this connection's server process
   WallTime backend_started;      // of that process: another one may have the same pid later
   Micros wal_sender_timeout{0};  // 0: the server never disconnects a silent client

@@ -99,6 +99,15 @@ std::string HeldJson(const std::optional<HeldGap>& held) {
   return std::move(out).Finish();
 }
 
+std::string SeenPublicationJson(const SeenPublication& seen) {
+  JsonObject out;
+  out.Add("name", seen.name);
+  out.Add("oid", seen.state.identity.oid);
+  out.Add("before", seen.state.before.ToString());
+  out.Add("after", seen.state.after.ToString());
+  return std::move(out).Finish();
+}
+
 // Named as the members of the message, without units: positions and times are texts.
 std::string RecordJson(const Progress& record) {
   JsonObject out;
@@ -119,6 +128,8 @@ std::string RecordJson(const Progress& record) {
   out.Raw("published_from", record.published_from.valid() ? XidStartJson(record.published_from)
                                                           : std::string("null"));
   out.Raw("horizons", JsonArray(record.horizons, HorizonJson));
+  out.Raw("seen_publication",
+          record.seen_publication ? SeenPublicationJson(*record.seen_publication) : "null");
   out.Add("run_id", record.run_id);
   out.Add("sequence", record.sequence);
   out.Add("written", TimeText(record.written));
@@ -148,6 +159,11 @@ std::string ProgressText(const Progress& record, std::string_view topic) {
                fmt::format("up to row {} at {}, of {}", record.partial.row_index,
                            record.partial.row_lsn.ToString(),
                            TransactionText(record.partial.transaction)));
+  }
+  if (record.seen_publication) {
+    ReportLine(out, "publication",
+               fmt::format("{}, as read at {}", record.seen_publication->name,
+                           record.seen_publication->state.before.ToString()));
   }
   if (record.published_from.valid()) {
     ReportLine(out, "horizons from",

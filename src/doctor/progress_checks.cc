@@ -198,6 +198,11 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
     out.Problem("progress.record", owner);
     return;
   }
+  const absl::Status unused = CheckUnused(*record, source.server, /*run_id=*/"");
+  if (!unused.ok()) {
+    out.Problem("progress.record", unused);
+    return;
+  }
   if (record->held) {
     const Gap gap = GapOf(*record->held);
     out.Problem(

@@ -51,12 +51,12 @@ void CheckColumns(const Config& config, const TableInfo& table, const OutboxTabl
   }
 }
 
-// For a relay that runs, any ALTER PUBLICATION is a gap (WR-2110): the catalog does not show
-// whether inserts were off in between. A relay that starts later has nothing to compare with.
+// Any ALTER PUBLICATION is a gap (WR-2110): the catalog does not show whether inserts were off in
+// between.
 std::string SetPublished(const SourceConfig& source, std::string_view operations) {
   return fmt::format(
-      "Stop walrelay, on each host; ALTER PUBLICATION {} SET (publish = '{}'); start it again. A "
-      "relay that runs meanwhile holds (WR-2110).",
+      "ALTER PUBLICATION {} SET (publish = '{}'); walrelay then holds (WR-2110), because it cannot "
+      "see that inserts were never off: walrelay resume --accept-gap.",
       QuoteIdentifier(source.publication), operations);
 }
 

@@ -21,6 +21,10 @@ constexpr size_t kMaxTextBytes = 1024;
 // The last escape sequence and the mark of the truncation may exceed it.
 constexpr size_t kMaxWrittenBytes = kMaxTextBytes - 8;
 constexpr int kMaxHorizons = 4;
+// A relay with more outbox tables, or a table that is published in more ways, does not record its
+// publication.
+constexpr size_t kMaxTables = 64;
+constexpr size_t kMaxMemberships = 16;
 constexpr int kMaxAncestors = 1000;
 // The years that Rfc3339() can print.
 constexpr WallTime kFirstTime = std::chrono::sys_days(std::chrono::January / 1 / 0);
@@ -83,6 +87,23 @@ absl::Status CheckHorizons(const ProgressMessage& message) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSeenPublication(const ProgressMessage& message) {
+  const auto& publication = message.seen_publication();
+  WR_RETURN_IF_ERROR(CheckText("seen_publication.name", publication.name()));
+  if (publication.tables_size() > static_cast<int>(kMaxTables)) {
+    return Unreadable(
+        fmt::format("{} tables; expected at most {}", publication.tables_size(), kMaxTables));
+  }
+  for (const auto& table : publication.tables()) {
+    WR_RETURN_IF_ERROR(CheckText("seen_publication.tables.name", table.name()));
+    if (table.memberships_size() > static_cast<int>(kMaxMemberships)) {
+      return Unreadable(fmt::format("{} memberships; expected at most {}", table.memberships_size(),
+                                    kMaxMemberships));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // A code of a later version says no less than that an operator must decide.
 absl::Status CheckHeld(const ProgressMessage& message) {
   if (!message.has_held()) {
@@ -109,6 +130,7 @@ absl::Status CheckMembers(const ProgressMessage& message) {
   WR_RETURN_IF_ERROR(CheckTime("published_from_us", message.published_from_us()));
   WR_RETURN_IF_ERROR(CheckHorizons(message));
   WR_RETURN_IF_ERROR(CheckHeld(message));
+  WR_RETURN_IF_ERROR(CheckSeenPublication(message));
   if (message.ancestors_size() > kMaxAncestors) {
     return Unreadable(
         fmt::format("{} ancestors; expected at most {}", message.ancestors_size(), kMaxAncestors));
@@ -122,6 +144,60 @@ Lsn SettledBefore(const ProgressMessage& message) {
   const Lsn behind_last(message.commit_lsn() == 0 ? 0 : message.commit_lsn() + 1);
   const bool written = message.has_settled_before() || behind_last.valid();
   return written ? std::max(Lsn(message.settled_before()), behind_last) : Lsn(message.frontier());
+}
+
+bool FitsIntoRecord(const PublicationIdentity& publication) {
+  return publication.tables.size() <= kMaxTables &&
+         std::all_of(publication.tables.begin(), publication.tables.end(),
+                     [](const TableIdentity& table) {
+                       return table.memberships.size() <= kMaxMemberships &&
+                              Printable(table.name, kMaxTextBytes) == table.name;
+                     });
+}
+
+void EncodeSeenPublication(const SeenPublication& seen, progress::v1::Progress::Publication& out) {
+  const PublicationIdentity& publication = seen.state.identity;
+  out.set_name(seen.name);
+  out.set_oid(publication.oid);
+  out.set_xmin(publication.xmin);
+  out.set_owner(publication.owner);
+  out.set_all_tables(publication.all_tables);
+  for (const TableIdentity& each : publication.tables) {
+    auto* table = out.add_tables();
+    table->set_name(each.name);
+    table->set_oid(each.oid);
+    table->set_owner(each.owner);
+    table->set_row_type_xmin(each.renamed_by);
+    for (const Membership& row : each.memberships) {
+      auto* membership = table->add_memberships();
+      membership->set_oid(row.oid);
+      membership->set_xmin(row.xmin);
+    }
+  }
+  out.set_before(seen.state.before.value());
+  out.set_after(seen.state.after.value());
+}
+
+SeenPublication DecodeSeenPublication(const progress::v1::Progress::Publication& message) {
+  SeenPublication seen{.name = message.name(),
+                       .state = {.identity = {.oid = message.oid(),
+                                              .xmin = message.xmin(),
+                                              .owner = message.owner(),
+                                              .all_tables = message.all_tables(),
+                                              .tables = {}},
+                                 .before = Lsn(message.before()),
+                                 .after = Lsn(message.after())}};
+  for (const auto& each : message.tables()) {
+    TableIdentity table{.name = each.name(),
+                        .oid = each.oid(),
+                        .owner = each.owner(),
+                        .renamed_by = each.row_type_xmin()};
+    for (const auto& row : each.memberships()) {
+      table.memberships.push_back({.oid = row.oid(), .xmin = row.xmin()});
+    }
+    seen.state.identity.tables.push_back(std::move(table));
+  }
+  return seen;
 }
 
 }  // namespace
@@ -164,6 +240,11 @@ std::string EncodeProgress(const Progress& progress) {
   message.set_published_from_xid(progress.published_from.xid);
   message.set_published_from_us(ToMicros(progress.published_from.taken));
   message.set_publication(progress.publication);
+  const auto& seen = progress.seen_publication;
+  if (seen && Printable(seen->name, kMaxTextBytes) == seen->name &&
+      FitsIntoRecord(seen->state.identity)) {
+    EncodeSeenPublication(*seen, *message.mutable_seen_publication());
+  }
   message.set_run_id(Printable(progress.run_id, kMaxWrittenBytes));
   message.set_sequence(progress.sequence);
   message.set_written_us(ToMicros(progress.written));
@@ -238,6 +319,9 @@ absl::StatusOr<Progress> DecodeProgress(std::string_view value) {
                             .reason = message.held().reason(),
                             .from = Lsn(message.held().from()),
                             .to = Lsn(message.held().to())};
+  }
+  if (message.has_seen_publication()) {
+    progress.seen_publication = DecodeSeenPublication(message.seen_publication());
   }
   for (const auto& ancestor : message.ancestors()) {
     progress.ancestors.push_back({.timeline = ancestor.timeline(), .end = Lsn(ancestor.end())});

@@ -98,6 +98,7 @@ absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeo
                        " (SELECT d.oid FROM pg_catalog.pg_database d"
                        "  WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())"
                        " AS database_oid,"
+                       " pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()) AS next_xid,"
                        " extract(epoch FROM pg_catalog.clock_timestamp()) AS now,"
                        " extract(epoch FROM pg_catalog.pg_postmaster_start_time()) AS started,"
                        " (SELECT extract(epoch FROM a.backend_start)"
@@ -112,6 +113,7 @@ absl::StatusOr<ServerInfo> ReadServerInfo(PgConnection& connection, Micros timeo
   info.version = static_cast<int>(settings.Int(0, "version"));
   info.in_recovery = settings.Bool(0, "in_recovery");
   info.database_oid = static_cast<uint32_t>(settings.Int(0, "database_oid"));
+  info.next_xid = static_cast<uint64_t>(settings.Int(0, "next_xid"));
   info.wal_sender_timeout = std::chrono::milliseconds(settings.Int(0, "wal_sender_timeout"));
   info.now = WallTime(settings.Seconds(0, "now").value_or(Micros(0)));
   info.started = WallTime(settings.Seconds(0, "started").value_or(Micros(0)));

@@ -180,6 +180,9 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config
                                                             const RecoverOptions& options) {
   const bool chosen = options.rows.since != RowsSince::kHorizon;
   WR_RETURN_IF_ERROR(CheckSource(config, evidence));
+  if (evidence.record && !options.upgraded) {
+    WR_RETURN_IF_ERROR(CheckUnused(*evidence.record, evidence.info.server, /*run_id=*/""));
+  }
   RecoveryScope scope{.problem = ProblemOf(evidence), .rows = options.rows};
   if (scope.problem.ok()) {
     if (chosen) {

@@ -123,9 +123,30 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
     return;
   }
   last_stream_ = ResumeStateOf(record);
+  // What changed before its generation was accepted.
+  const auto& seen = record.seen_publication;
+  if (seen && seen->name == source_.publication && record.generation == generation_) {
+    publication_ = seen->state;
+  }
   if (!record.cluster_id.empty()) {
     cluster_id_ = record.cluster_id;
   }
+}
+
+// An acknowledged record is of positions that the stream had passed, and its horizons before them.
+// After an acceptance another one may have counted.
+void GapDetector::OnRecorded(const Progress& record) {
+  const bool comparable = last_stream_ && last_stream_->system_id == record.system_id &&
+                          last_stream_->timeline == record.timeline &&
+                          record.generation == generation_ && !record.horizons.empty();
+  if (comparable) {
+    last_stream_->passed_xid = std::max(last_stream_->passed_xid, record.horizons.back().xid);
+  }
+}
+
+std::optional<SeenPublication> GapDetector::seen_publication() const {
+  return publication_ ? std::optional(SeenPublication{source_.publication, *publication_})
+                      : std::nullopt;
 }
 
 SourceMemory GapDetector::memory() const {
@@ -162,6 +183,10 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
     hiding_ = status;
   } else if (status.ok() && !others_slot) {
     status = hiding_;
+  }
+  if (status.ok() && held_ && HasCode(held_->error, ErrorCode::kPublicationChanged)) {
+    // It was recorded, and nothing shows when the rows were visible again.
+    held_->to = std::max(held_->to, info.publication_state.after);
   }
   // The drop was ours, so the missing slot is not an unexplained loss (WR-2101) but the limit that
   // the operator set.

@@ -102,6 +102,8 @@ class GapDetector {
   // more. `owner`: WR-2205 if it is the record of another pipeline. `cluster`: of Kafka, where it
   // was read. REQUIRES: no transaction is open.
   void Recall(const Progress& record, const absl::Status& owner, const std::string& cluster);
+  // The record that was read or acknowledged last shows which xids the server has assigned.
+  void OnRecorded(const Progress& record);
   // The number of gaps that operators have accepted, as far as records and this process know.
   uint64_t generation() const { return generation_; }
 
@@ -112,6 +114,9 @@ class GapDetector {
   // Remembers the first valid reading of the publication. Problems are reported elsewhere, and are
   // not a state to compare with.
   void RememberPublication(const SourceInfo& info);
+
+  // For the record; nullopt: no reading was without a problem.
+  std::optional<SeenPublication> seen_publication() const;
 
   // The slot is about to be dropped: from then on a missing slot is explained by `error`.
   void OnDropping(const absl::Status& error);
@@ -171,8 +176,9 @@ class GapDetector {
   // Of the last stream, or of the last acceptance; nullopt before the first stream: there is
   // nothing to compare with.
   std::optional<ResumeState> last_stream_;
-  std::optional<PublicationState> publication_;  // the last reading that found no problem
-  MonoTime publication_seen_at_;                 // when that reading was complete
+  // The last reading that found no problem, by this process or by the writer of the record.
+  std::optional<PublicationState> publication_;
+  MonoTime publication_seen_at_;  // when that reading was complete
   PublicationIdentity disputed_;  // seen by another connection, not yet by the relay's own
   absl::Status dropping_;         // not OK: a drop of the slot was attempted
   // Not OK: rows were hidden since that reading, which no operator has accepted. A leaf that is

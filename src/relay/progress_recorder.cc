@@ -87,7 +87,8 @@ void ProgressRecorder::ReportForeign(const ProgressReading& reading) {
 
 // The record keeps its run and its number: it says of the events what its writer has said. A gap
 // that another instance has found is not replaced: an operator has to decide about both.
-absl::Status ProgressRecorder::RecordGap(const GapDetector& gaps) {
+absl::Status ProgressRecorder::RecordGap() {
+  const GapDetector& gaps = parts_.gaps;
   WR_CHECK(gaps.held().has_value(), "a gap is held");
   const Gap& gap = *gaps.held();
   const uint64_t generation = gaps.generation();
@@ -120,7 +121,10 @@ absl::Status ProgressRecorder::RecordGap(const GapDetector& gaps) {
     SetPositions(record, *gaps.last_stream());
     record.cluster_id = reading.cluster_id;
   }
-  record.generation = std::max(record.generation, generation);
+  if (record.generation < generation) {
+    record.generation = generation;
+    record.seen_publication = gaps.seen_publication();  // of the acceptance
+  }
   record.held = RecordOf(gap);
   record.horizons.clear();  // on a server that may have lost rows, xids are assigned again
   record.published_from = {};
@@ -133,12 +137,12 @@ absl::Status ProgressRecorder::RecordGap(const GapDetector& gaps) {
 
 // What was recorded counts only where its positions are those of this stream, after a promotion up
 // to the fork: otherwise nothing is confirmed before a new record is acknowledged.
-void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecision& decision,
-                                       uint64_t generation) {
+void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecision& decision) {
   if (!enabled()) {
     return;
   }
   WR_CHECK(was_read_, "a stream starts after the record was read");
+  const uint64_t generation = parts_.gaps.generation();
   const Progress earlier = std::exchange(identity_, ProgressFrom(parts_.config, info));
   identity_.run_id = earlier.run_id;
   identity_.generation = generation;
@@ -318,6 +322,7 @@ Progress ProgressRecorder::NextRecord(const Published& published) const {
   record.horizons = HorizonsBefore(published.frontier);
   record.published_from = published_from_;
   record.publication = PublicationFingerprint(*publication_);
+  record.seen_publication = parts_.gaps.seen_publication();
   record.sequence = sequence_ + 1;
   record.written = parts_.clock.WallNow();
   return record;

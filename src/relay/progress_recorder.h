@@ -40,6 +40,7 @@ class ProgressRecorder final : public DeliverySink {
     ProgressTopic* topic;  // nullptr: progress is not recorded
     Producer& producer;
     const AckTracker& tracker;
+    const GapDetector& gaps;
     Metrics& metrics;
     uint64_t seed = 0;  // for the id of the run, and for the jitter of the back-off
   };
@@ -68,14 +69,15 @@ class ProgressRecorder final : public DeliverySink {
   // compare with. Errors: those of ProgressTopic, and WR-4025 while a transaction of the topic has
   // not ended. REQUIRES: a gap is held; the producer does not exist, so that nothing more is
   // recorded.
-  absl::Status RecordGap(const GapDetector& gaps);
+  absl::Status RecordGap();
 
   // Whether the record has to be read before the next stream: it never was, or it is not the one
   // any more that was read.
   bool outdated() const { return !was_read_ || topic_replaced_ || superseded_; }
 
   // A stream has started: from now on the tracker's positions are those of this server.
-  void OnStreamStarted(const SourceInfo& info, const StartDecision& decision, uint64_t generation);
+  // REQUIRES: the gap detector knows of it.
+  void OnStreamStarted(const SourceInfo& info, const StartDecision& decision);
   // The stream has ended: nothing is recorded until the next one.
   void OnStreamEnded();
   // A reading of another connection, not before `begun`. Ignored while nothing is recorded, and if
@@ -126,6 +128,8 @@ class ProgressRecorder final : public DeliverySink {
   const absl::Status& error() const { return error_; }
   // The record that was read or acknowledged last.
   const std::optional<Progress>& recorded() const { return recorded_; }
+  // Random, of this relay.
+  const std::string& run_id() const { return identity_.run_id; }
   // Its topic; "" before the first Read().
   const std::string& topic() const { return address_.topic; }
   // With the key of its records.

@@ -53,6 +53,7 @@ Relay::Relay(Parts parts, Router router)
                  .clock = parts_.clock,
                  .metrics = parts_.metrics,
                  .seed = parts_.seed + 1}),
+      gaps_(parts_.config.source, parts_.clock, tracker_),
       // Runs inside monitor_.Turn(), on the relay's thread.
       sender_(producer_, tracker_, parts_.metrics, parts_.clock,
               [this](const Delivery& delivery, WallTime commit_time) {
@@ -67,13 +68,13 @@ Relay::Relay(Parts parts, Router router)
                  .topic = parts_.progress,
                  .producer = producer_,
                  .tracker = tracker_,
+                 .gaps = gaps_,
                  .metrics = parts_.metrics,
                  .seed = parts_.seed + 3}),
       pipeline_(parts_.config, std::move(router), tracker_, sender_, parts_.metrics),
       committer_({parts_.config, tracker_, pipeline_, recorder_, producer_}),
       monitor_({parts_.clock, producer_, sender_, recorder_, tracker_, parts_.board, state_,
                 parts_.metrics}),
-      gaps_(parts_.config.source, parts_.clock, tracker_),
       connector_({parts_.config, parts_.source, tracker_, gaps_, recorder_, state_}),
       reporter_({parts_.config, parts_.clock, parts_.metrics, parts_.board, state_, tracker_,
                  pipeline_, producer_, gaps_, recorder_, committer_, monitor_}),
@@ -506,7 +507,7 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
 
 // Any other start, also of another instance, may find nothing: the WAL of a restored server grows.
 bool Relay::RecordGap() {
-  const absl::Status recorded = recorder_.RecordGap(gaps_);
+  const absl::Status recorded = recorder_.RecordGap();
   if (!recorded.ok() && !absl::IsCancelled(recorded)) {
     LogStatus(LogLevel::kWarning, "gap_not_recorded", recorded, {{"gap", gaps_.held()->id}});
   }

@@ -200,12 +200,12 @@ class Relay {
   RunState state_;
   AckTracker tracker_;
   ReplaceableProducer producer_;
+  GapDetector gaps_;
   RecordSender sender_;
   ProgressRecorder recorder_;
   Pipeline pipeline_;
   TransactionCommitter committer_;
   ProducerMonitor monitor_;
-  GapDetector gaps_;
   SlotConnector connector_;
   StatusReporter reporter_;
   std::unique_ptr<Session> session_;

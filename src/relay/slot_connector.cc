@@ -90,6 +90,9 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     const bool others_slot = info.slot && IsOthers(*info.slot);
     const absl::Status recalled =
         others_slot && !parts_.gaps.held() ? absl::OkStatus() : RecallProgress(info);
+    if (parts_.recorder.recorded()) {
+      parts_.gaps.OnRecorded(*parts_.recorder.recorded());
+    }
     if (others_slot) {
       parts_.gaps.OnSlotTaken();  // it may record more than was read
     }
@@ -155,6 +158,7 @@ absl::Status SlotConnector::ReadRecord(const SourceInfo& info) {
     record = recorder.FindOfSlot(info.server);
   }
   if (record) {
+    WR_RETURN_IF_ERROR(CheckUnused(*record, info.server, recorder.run_id()));
     parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server),
                        recorder.cluster_id());
     (void)parts_.gaps.OnCluster(recorder.cluster_id());  // Check() returns the gap
@@ -236,7 +240,7 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
   own_backend_pid_ = info.server.backend_pid;
   own_backend_started_ = info.server.backend_started;
   parts_.gaps.OnStreamStarted(info, decision);
-  parts_.recorder.OnStreamStarted(info, decision, parts_.gaps.generation());
+  parts_.recorder.OnStreamStarted(info, decision);
   LogStart(info, decision);
   return absl::OkStatus();
 }

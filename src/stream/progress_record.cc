@@ -12,6 +12,9 @@
 namespace walrelay {
 namespace {
 
+// Three times the longest pause between two records of a server whose WAL grows.
+constexpr Micros kFreshRecord = std::chrono::seconds(30);
+
 bool IsLegalInTopic(std::string_view text) {
   return text.find_first_not_of(
              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
@@ -74,6 +77,22 @@ absl::Status CheckOwner(const Progress& record, const Config& config, const Serv
                     Printable(record.slot), Printable(record.database), config.source.slot, name));
   }
   return absl::OkStatus();
+}
+
+// Also where the clock of the writer is ahead of that of the server, by as much.
+absl::Status CheckUnused(const Progress& record, const ServerInfo& server,
+                         std::string_view run_id) {
+  const Micros age = server.now - record.written;
+  if (record.system_id == server.system_id || record.run_id.empty() || record.run_id == run_id ||
+      std::max(age, -age) >= kFreshRecord) {
+    return absl::OkStatus();
+  }
+  return Error(ErrorCode::kProgressInUse,
+               fmt::format("run {} has written it {} s ago, for slot {} in database {} of the "
+                           "server with system identifier {}; this one has {}",
+                           Printable(record.run_id, 64), age / std::chrono::seconds(1),
+                           Printable(record.slot), Printable(record.database),
+                           Printable(record.system_id, 64), server.system_id));
 }
 
 // A server has one slot of a name, in one database.

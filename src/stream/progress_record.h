@@ -31,6 +31,10 @@ absl::StatusOr<ProgressAddress> ProgressAddressOf(const Config& config, std::str
 // renamed. Another server is not checked here: see CheckServer().
 absl::Status CheckOwner(const Progress& record, const Config& config, const ServerInfo& server);
 
+// WR-2208 if a relay of another server has written the record within the last half minute: it uses
+// the same pipeline.id. `run_id`: of the caller, whose own records do not count; "": none.
+absl::Status CheckUnused(const Progress& record, const ServerInfo& server, std::string_view run_id);
+
 // Whether a record of another pipeline is of this server's slot, in the same database or one of an
 // earlier name: then it says what was published from the slot.
 bool IsOfSlot(const Progress& record, const Config& config, const ServerInfo& server);

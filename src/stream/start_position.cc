@@ -105,6 +105,13 @@ absl::Status CheckIdentity(const ResumeState& memory, const ServerInfo& server) 
                  fmt::format("its WAL ends at {}, but it had already sent {}",
                              server.wal_end.ToString(), sent.ToString()));
   }
+  // Its WAL may have grown past that position since.
+  const bool assigns_again = server.next_xid != 0 && server.next_xid < memory.passed_xid;
+  if (server.timeline == memory.timeline && assigns_again) {
+    return Error(ErrorCode::kServerBehind,
+                 fmt::format("its next transaction has xid {}, but all before {} had ended",
+                             server.next_xid, memory.passed_xid));
+  }
   return absl::OkStatus();
 }
 

@@ -59,6 +59,8 @@ struct ResumeState {
   Lsn settled_before;  // Progress::settled_before; what was handled since is behind it
   // No transaction that was handled committed later; the largest time: unknown.
   WallTime latest_commit = WallTime::max();
+  // Every transaction with a smaller xid had ended in WAL that was flushed; 0: unknown.
+  uint64_t passed_xid = 0;
   std::variant<LeftByStream, Recorded, AwaitsSlot> source;
 
   const LeftByStream* stream() const { return std::get_if<LeftByStream>(&source); }

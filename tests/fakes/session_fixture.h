@@ -86,6 +86,7 @@ class SessionFixture : public PipelineFixture {
                                                                            .topic = nullptr,
                                                                            .producer = *producer_,
                                                                            .tracker = tracker_,
+                                                                           .gaps = gaps_,
                                                                            .metrics = metrics_});
     session_ = std::make_unique<Session>(Session::Parts{.config = config_,
                                                         .clock = clock_,
@@ -125,6 +126,7 @@ class SessionFixture : public PipelineFixture {
   Lsn Commit(const std::string& key) { return postgres_.Commit({Event(key)}); }
 
   StageLatencies stages_{metrics_};
+  GapDetector gaps_{config_.source, clock_, tracker_};
   std::unique_ptr<ProgressRecorder> recorder_;  // records nothing
   std::unique_ptr<Session> session_;
   bool draining_ = false;

@@ -390,7 +390,7 @@ void RelayProcess::OnStreaming() {
   }
   const bool knows_its_past = std::exchange(has_streamed_, true);
   parts_.environment.OnStreaming(static_cast<size_t>(parts_.number), knows_its_past,
-                                 records_progress() && source_.record_seen().has_value());
+                                 records_progress() ? source_.record_seen() : std::nullopt);
   unconfirmed_event_.reset();
   unconfirmed_position_.reset();
 }

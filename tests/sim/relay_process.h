@@ -36,7 +36,8 @@ class Environment {
   // Runs the simulation until `time`, or until `stop` returns true.
   virtual void PassUntil(MonoTime time, const std::function<bool()>& stop) = 0;
   // `recorded`: it knows its past from a record, even if it did not see it.
-  virtual void OnStreaming(size_t number, bool knows_its_past, bool recorded) = 0;
+  virtual void OnStreaming(size_t number, bool knows_its_past,
+                           const std::optional<Progress>& record) = 0;
   virtual bool has_rivals() const = 0;
   virtual Lsn stored_position() const = 0;
   virtual void StorePosition(Lsn position) = 0;

@@ -337,6 +337,7 @@ void SimPostgres::SetLeafUnlogged(bool unlogged) {
     unlogged_seen_ = false;
   } else {
     --publication_changes_;
+    unlogged_periods_.emplace_back(unlogged_at_, log_.end());
     if (!unlogged_seen_) {
       context_.coverage.Count("a leaf is unlogged between two readings");
       context_.oracle.ExcuseHidden(unlogged_at_, log_.end());
@@ -455,6 +456,7 @@ SourceInfo SimPostgres::Facts() const {
                  .now = context_.clock.WallNow() + clock_ahead_,
                  .wal_sender_timeout = options_.wal_sender_timeout};
   info.slot = Slot();
+  info.server.next_xid = procs_.Take().xmax;
   info.publication = {.exists = publication_exists_, .publishes_insert = publishes_insert_};
   info.tables = {
       {.schema = "public", .name = "outbox", .oid = kOutboxOid, .published = published_}};

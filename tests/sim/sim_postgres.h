@@ -132,6 +132,8 @@ class SimPostgres {
   // Of the server that was replaced, and is still reachable for some; nullopt if none was. It has
   // run so many transactions since the last call.
   std::optional<XidReading> ReadFormerXids(uint64_t transactions);
+  // Where the leaf was unlogged, and is logged again: the catalog does not show it any more.
+  const std::vector<std::pair<Lsn, Lsn>>& unlogged_periods() const { return unlogged_periods_; }
   // Number of publication changes that may have hidden rows, and the time of the last one.
   int publication_changes() const { return publication_changes_; }
   MonoTime publication_changed_at() const { return publication_changed_at_; }
@@ -245,6 +247,7 @@ class SimPostgres {
   bool rewrites_lost_ = false;  // with the WAL that was lost last
   uint32_t leaf_storage_ = kLeafOid;
   Lsn unlogged_at_;
+  std::vector<std::pair<Lsn, Lsn>> unlogged_periods_;
   bool unlogged_seen_ = false;
   std::optional<MonoTime> hides_since_;
   Lsn other_published_at_;

@@ -72,6 +72,8 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   incarnation_ = server_.incarnation();
   pid_ = server_.NewPid();
   looked_record_ = host_.recorded();
+  knew_publication_ =
+      knew_publication_.value_or(looked_record_ && looked_record_->seen_publication);
   SourceInfo info = server_.Facts();
   looked_confirmed_ = info.slot ? info.slot->confirmed_flush_lsn : Lsn();
   info.server.backend_pid = pid_;

@@ -87,6 +87,8 @@ class SimSource final : public ReplicationSource {
   // The progress record that the relay has read on this connection; before, or if it does not read
   // one, the newest when the catalog was read.
   const std::optional<Progress>& record_seen() const { return looked_record_; }
+  // Whether the record had the publication when the process first opened the source.
+  bool knew_publication() const { return knew_publication_.value_or(false); }
   // Whether a transaction was handled in part.
   bool in_transaction() const { return in_transaction_; }
   // The one that the relay has read last, on any connection.
@@ -193,6 +195,7 @@ class SimSource final : public ReplicationSource {
   bool must_recall_ = true;
   std::optional<Progress> record_read_;  // last, on any connection
   std::optional<Progress> looked_record_;
+  std::optional<bool> knew_publication_;  // nullopt: not opened yet
   std::optional<Progress> memory_;
   Lsn covered_;                // by memory_
   bool claimed_ = false;       // the transactional id, since the stream started

@@ -387,7 +387,7 @@ void Simulation::OnGap(size_t number, ErrorCode code) {
     if (records_progress() && code != ErrorCode::kPublicationChanged) {
       AdoptSlot();
     }
-    AcceptRecordedGap();
+    AcceptRecordedGap(code);
     StartProcess(number);
   });
 }
@@ -458,11 +458,16 @@ void Simulation::CheckGapIsRecorded(const RelayProcess& process, const Gap& gap)
 }
 
 // The operator starts the relay with source.on_gap = "hold" for as long as it takes to accept it.
-void Simulation::AcceptRecordedGap() {
-  if (kafka_.decided() && kafka_.decided()->held) {
+void Simulation::AcceptRecordedGap(ErrorCode code) {
+  const auto& decided = kafka_.decided();
+  const bool publication = code == ErrorCode::kPublicationChanged;
+  if (decided && (decided->held || (publication && decided->seen_publication))) {
     KeepRelaysDown(milliseconds(100));
     Progress record = *kafka_.decided();
     record.held.reset();
+    if (publication) {
+      record.seen_publication.reset();
+    }
     ++record.generation;
     kafka_.AppendProgress(record);
   }
@@ -517,7 +522,8 @@ void Simulation::MendSlot(ErrorCode code) {
 
 // A relay cannot know what happened to the slot if it has not streamed before, or if it attributes
 // the change to another instance. The record of its progress shows both.
-void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded) {
+void Simulation::OnStreaming(size_t number, bool knows_its_past,
+                             const std::optional<Progress>& record) {
   const auto accepted = std::exchange(accepted_[number], std::nullopt);
   if (accepted || AcceptanceIsRecorded(1 - number)) {
     explained_until_ = context_.now();
@@ -529,11 +535,19 @@ void Simulation::OnStreaming(size_t number, bool knows_its_past, bool recorded) 
     settled_in_[number] = accepted_in_[number];
   }
   // The earlier state of a publication is unknown before the first read, and on another system.
-  if (!knows_its_past || scenario_.second_relay || accepted == ErrorCode::kSystemChanged) {
+  const bool recorded =
+      record && record->seen_publication && processes_[number]->source().knew_publication();
+  const bool knows_publication = recorded || (knows_its_past && !scenario_.second_relay);
+  if (!knows_publication || accepted == ErrorCode::kSystemChanged) {
     context_.oracle.ExcuseAllHidden();
   }
+  if (!knows_its_past || scenario_.second_relay) {
+    for (const auto& [from, to] : postgres_.unlogged_periods()) {
+      context_.oracle.ExcuseHidden(from, to);
+    }
+  }
   const MonoTime tampered = postgres_.tampered_at();
-  const bool knows_slot = recorded || (knows_its_past && !scenario_.second_relay);
+  const bool knows_slot = record || (knows_its_past && !scenario_.second_relay);
   if (tampered > explained_until_ && !knows_slot) {
     explained_until_ = tampered;
     context_.oracle.Excuse(postgres_.slot()->confirmed);

@@ -38,7 +38,8 @@ class Simulation final : private Environment {
  private:
   // Environment
   void PassUntil(MonoTime time, const std::function<bool()>& stop) override;
-  void OnStreaming(size_t number, bool knows_its_past, bool recorded) override;
+  void OnStreaming(size_t number, bool knows_its_past,
+                   const std::optional<Progress>& record) override;
   bool has_rivals() const override { return scenario_.second_relay; }
   Lsn stored_position() const override { return stored_position_; }
   void StorePosition(Lsn p) override { stored_position_ = std::max(stored_position_, p); }
@@ -75,7 +76,7 @@ class Simulation final : private Environment {
   bool records_progress() const { return scenario_.config.pipeline.records_progress(); }
   bool exactly_once() const { return scenario_.config.pipeline.exactly_once(); }
   void AdoptSlot();
-  void AcceptRecordedGap();
+  void AcceptRecordedGap(ErrorCode code);
   void CheckGapIsRecorded(const RelayProcess& process, const Gap& gap);
   bool AcceptanceIsRecorded(size_t number) const;
 

@@ -26,6 +26,11 @@ Progress Sample() {
           .last = {.commit_lsn = Lsn(0x16B3700), .xid = 742, .commit_time = At(1)},
           .horizons = {{.xid = 4'294'968'038, .insert_lsn = Lsn(0x16B3600), .taken = At(2)}},
           .published_from = {.xid = 4'294'967'400, .taken = At(1)},
+          .seen_publication =
+              SeenPublication{.name = "outbox",
+                              .state = {.identity = {.oid = 16400, .xmin = 700, .tables = {}},
+                                        .before = Lsn(0x16B3500),
+                                        .after = Lsn(0x16B3510)}},
           .run_id = "run",
           .sequence = 7,
           .written = At(1'795'000'000'000'123),
@@ -42,6 +47,7 @@ TEST(ProgressReportTest, TextHasOneLineForEachMember) {
       "slot             walrelay\n"
       "frontier         0/16B3748\n"
       "last published   transaction 742, COMMIT at 0/16B3700, 1970-01-01T00:00:00.000001Z\n"
+      "publication      outbox, as read at 0/16B3500\n"
       "horizons from    rows with xmin 4294967400 or greater, 1970-01-01T00:00:00.000001Z\n"
       "horizon          rows with xmin before 4294968038, since 0/16B3600, "
       "1970-01-01T00:00:00.000002Z\n"
@@ -76,6 +82,7 @@ TEST(ProgressReportTest, JsonIsOneLine) {
       R"("transaction_id":742,"commit_time":"1970-01-01T00:00:00.000001Z"},"partial_transaction":null,)"
       R"("published_from":{"xid":4294967400,"taken":"1970-01-01T00:00:00.000001Z"},"horizons":)"
       R"([{"xid":4294968038,"insert_lsn":"0/16B3600","taken":"1970-01-01T00:00:00.000002Z"}],)"
+      R"("seen_publication":{"name":"outbox","oid":16400,"before":"0/16B3500","after":"0/16B3510"},)"
       R"("run_id":"run","sequence":7,)"
       R"("written":"2026-11-18T11:06:40.000123Z","version":"0.1.0"}})"
       "\n");

@@ -55,6 +55,20 @@ Progress Sample() {
       .published_from = {.xid = (uint64_t{1} << 32) + 3,
                          .taken = kCommitTime - std::chrono::hours(2)},
       .publication = 0xFEDC'BA98'7654'3210,
+      .seen_publication =
+          SeenPublication{
+              .name = "walrelay",
+              .state = {.identity = {.oid = 16'400,
+                                     .xmin = 700,
+                                     .owner = 10,
+                                     .all_tables = true,
+                                     .tables = {{.name = "public.outbox",
+                                                 .oid = 16'390,
+                                                 .owner = 11,
+                                                 .renamed_by = 690,
+                                                 .memberships = {{16'401, 701}, {16'402, 702}}}}},
+                        .before = Lsn(0x16'B374'0000),
+                        .after = Lsn(0x16'B374'0100)}},
       .run_id = "b3b0c442",
       .sequence = 41,
       .written = kCommitTime + std::chrono::seconds(1),
@@ -94,6 +108,11 @@ TEST(ProgressCodecTest, EachMemberIsPreserved) {
   EXPECT_EQ(decoded->published_from, expected.published_from);
   EXPECT_EQ(decoded->latest_commit, expected.latest_commit);
   EXPECT_EQ(decoded->partial, expected.partial);
+  ASSERT_TRUE(decoded->seen_publication);
+  EXPECT_EQ(decoded->seen_publication->name, expected.seen_publication->name);
+  EXPECT_EQ(decoded->seen_publication->state.identity, expected.seen_publication->state.identity);
+  EXPECT_EQ(decoded->seen_publication->state.before, expected.seen_publication->state.before);
+  EXPECT_EQ(decoded->seen_publication->state.after, expected.seen_publication->state.after);
   EXPECT_EQ(decoded->run_id, expected.run_id);
   EXPECT_EQ(decoded->sequence, expected.sequence);
   EXPECT_EQ(decoded->written, expected.written);
@@ -239,6 +258,48 @@ TEST(ProgressCodecTest, AGapThatThisVersionDoesNotKnowCannotBeIgnored) {
   const auto none = DecodeChanged([](Message& message) { message.clear_held(); });
   ASSERT_THAT(none, IsOk());
   EXPECT_FALSE(none->held);
+}
+
+// A part of it would prove less than none: a table that is missing counts as new.
+TEST(ProgressCodecTest, APublicationIsRecordedAsAWholeOrNotAtAll) {
+  const auto recorded = [](const std::function<void(PublicationIdentity&)>& change) {
+    Progress progress = Sample();
+    change(progress.seen_publication->state.identity);
+    const auto decoded = DecodeProgress(EncodeProgress(progress));
+    EXPECT_THAT(decoded, IsOk());
+    return decoded->seen_publication.has_value();
+  };
+  const auto tables = [](size_t count) {
+    return [count](PublicationIdentity& publication) {
+      publication.tables.resize(count, publication.tables.front());
+    };
+  };
+  const auto memberships = [](size_t count) {
+    return [count](PublicationIdentity& publication) {
+      publication.tables.front().memberships.resize(count, {1, 2});
+    };
+  };
+  EXPECT_TRUE(recorded(tables(64)));
+  EXPECT_FALSE(recorded(tables(65)));
+  EXPECT_TRUE(recorded(memberships(16)));
+  EXPECT_FALSE(recorded(memberships(17)));
+  EXPECT_FALSE(recorded([](PublicationIdentity& publication) {
+    publication.tables.front().name = "public.caf\xe9";
+  }));
+  EXPECT_THAT(DecodeChanged([](Message& message) {
+                auto& publication = *message.mutable_seen_publication();
+                while (publication.tables_size() <= 64) {
+                  publication.add_tables();
+                }
+              }),
+              HasError(ErrorCode::kProgressUnreadable, "65 tables"));
+  EXPECT_THAT(DecodeChanged([](Message& message) {
+                auto& table = *message.mutable_seen_publication()->mutable_tables(0);
+                while (table.memberships_size() <= 16) {
+                  table.add_memberships();
+                }
+              }),
+              HasError(ErrorCode::kProgressUnreadable, "17 memberships"));
 }
 
 TEST(ProgressCodecTest, AncestorsAreBounded) {

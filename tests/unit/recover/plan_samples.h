@@ -24,6 +24,7 @@ inline RecoverEvidence SampleEvidence() {
   RecoverEvidence evidence;
   evidence.info.server = {
       .system_id = "7301", .timeline = 1, .wal_end = Lsn(5000), .database = "shop"};
+  evidence.info.server.now = WallTime(kNoon + std::chrono::hours(1));
   evidence.info.slot = SlotInfo{.plugin = "pgoutput",
                                 .database = "shop",
                                 .confirmed_flush_lsn = Lsn(900),

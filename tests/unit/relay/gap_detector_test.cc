@@ -39,6 +39,7 @@ class GapDetectorTest : public ::testing::Test {
     if (!std::exchange(was_read_, true) || gaps_->held() || !gaps_->IsWhereLeft(info())) {
       gaps_->Recall(record_, CheckOwner(record_, config_, info().server), "");
     }
+    gaps_->OnRecorded(record_);
     const absl::Status gap = gaps_->Check(info(), /*others_slot=*/false);
     if (!gap.ok() && ReactionTo(gap) == Reaction::kGap) {
       gaps_->Hold(gap);
@@ -235,6 +236,77 @@ TEST_F(GapDetectorTest, TheRecordIsReadUnlessTheSlotIsWhereTheStreamLeftIt) {
   }
   gaps_->OnSlotTaken();
   EXPECT_FALSE(gaps_->IsWhereLeft(left));
+}
+
+// --- what the record says of the publication, and of xids
+
+TEST_F(GapDetectorTest, AChangeOfThePublicationWhileNoProcessRanIsFound) {
+  record_.seen_publication = SeenPublication{config_.source.publication, info().publication_state};
+  Restart();
+  ASSERT_THAT(Connect(), IsOk());
+  ++info().publication_state.identity.xmin;
+  Restart();
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kPublicationChanged, "the publication was altered"));
+  EXPECT_EQ(gaps_->held()->from, record_.seen_publication->state.before);
+  // The record of the generation before does not undo the acceptance.
+  EXPECT_THAT(Accept(), IsOk());
+  EXPECT_THAT(Connect(), IsOk());
+  EXPECT_EQ(gaps_->seen_publication()->state.identity.xmin, info().publication_state.identity.xmin);
+}
+
+// Nothing shows when the rows were visible again: a leaf that is logged leaves no trace.
+TEST_F(GapDetectorTest, ARecordedGapOfThePublicationEndsNow) {
+  record_.held = HeldGap{.code = ErrorCode::kPublicationChanged,
+                         .id = "2110-1",
+                         .reason = "public.outbox_p1 is unlogged",
+                         .from = Lsn(900),
+                         .to = Lsn(950)};
+  Restart();
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kPublicationChanged));
+  EXPECT_EQ(gaps_->held()->id, "2110-1");
+  EXPECT_EQ(gaps_->held()->from, Lsn(900));
+  EXPECT_EQ(gaps_->held()->to, info().publication_state.after);
+}
+
+TEST_F(GapDetectorTest, AnotherPublicationIsNotCompared) {
+  record_.seen_publication = SeenPublication{"another", info().publication_state};
+  ++info().publication_state.identity.oid;
+  Restart();
+  EXPECT_THAT(Connect(), IsOk());
+}
+
+// The instance that reads the slot has ended without having seen the change, and this one has read
+// the publication only after it.
+TEST_F(GapDetectorTest, AChangeWhileAnotherInstanceReadTheSlotIsFound) {
+  record_.seen_publication = SeenPublication{config_.source.publication, info().publication_state};
+  ++info().publication_state.identity.xmin;
+  gaps_->RememberPublication(info());
+  gaps_->OnSlotTaken();
+  EXPECT_THAT(Connect(), HasError(ErrorCode::kPublicationChanged));
+}
+
+TEST_F(GapDetectorTest, AServerThatAssignsXidsAgainWasRestored) {
+  ASSERT_THAT(Connect(), IsOk());
+  record_.horizons = {{.xid = 900, .insert_lsn = Lsn(800), .taken = WallTime()},
+                      {.xid = 1000, .insert_lsn = Lsn(900), .taken = WallTime()}};
+  for (const uint64_t next : {uint64_t{0}, uint64_t{1000}, uint64_t{1001}}) {
+    info().server.next_xid = next;
+    EXPECT_THAT(Connect(), IsOk());
+  }
+  info().server.next_xid = 999;
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kServerBehind, "xid 999, but all before 1000"));
+  EXPECT_THAT(Accept(), IsOk());
+  EXPECT_THAT(Connect(), IsOk());
+}
+
+// Behind a fork, the promoted server assigns them again.
+TEST_F(GapDetectorTest, XidsOfAnotherTimelineAreNotCompared) {
+  ASSERT_THAT(Connect(), IsOk());
+  record_.horizons = {{.xid = 1000, .insert_lsn = Lsn(900), .taken = WallTime()}};
+  info().server.ancestors = {{.timeline = info().server.timeline, .end = Lsn(2000)}};
+  ++info().server.timeline;
+  info().server.next_xid = 990;
+  EXPECT_THAT(Connect(), IsOk());
 }
 
 // --- two instances that accept the same gap

@@ -722,6 +722,34 @@ TEST_F(ProgressRecorderTest, AChangeOfThePublicationIsHeldByTheNextProcess) {
   EXPECT_EQ(Records().back().generation, 1u);
 }
 
+TEST_F(ProgressRecorderTest, AChangeOfThePublicationWhileNoProcessRanIsHeld) {
+  PublishAndCrash();
+  postgres_.info.publication_state.identity.xmin += 1;
+  Restart();
+  ExpectHeld(ErrorCode::kPublicationChanged);
+  Accept();
+  Commit("b");
+  Pass(seconds(1));
+  EXPECT_THAT(Events(), ElementsAre("a", "b"));
+  Crash();
+  Restart();
+  EXPECT_FALSE(Held().has_value());
+}
+
+// Two servers with the same names of database and slot.
+TEST_F(ProgressRecorderTest, ARecordThatAnotherServersPipelineWritesIsNotTaken) {
+  PublishAndCrash();
+  postgres_.info.server.system_id = "7302";
+  postgres_.info.server.now = Records().back().written + seconds(1);
+  Restart();
+  EXPECT_THAT(board_.Read().error, HasError(ErrorCode::kProgressInUse));
+  EXPECT_FALSE(Held().has_value());
+  EXPECT_FALSE(postgres_.streaming());
+  postgres_.info.server.now += seconds(30);
+  Pass(seconds(30));
+  ExpectHeld(ErrorCode::kSystemChanged);
+}
+
 TEST_F(ProgressRecorderTest, AProcessThatExitsAtAGapRecordsIt) {
   PublishAndCrash();
   config_.source.on_gap = OnGap::kExit;
@@ -898,6 +926,7 @@ TEST_F(ProgressRecorderTest, AChangedPublicationProvesNothingOfEarlierRows) {
   postgres_.info.publication_state.identity.xmin += 1;
   Crash();
   Restart();
+  Accept();
   Commit("b");
   Pass(seconds(1));
   EXPECT_NE(Records().back().publication, publication);

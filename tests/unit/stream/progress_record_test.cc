@@ -63,6 +63,28 @@ TEST_F(ProgressRecordTest, TheOwnerIsPipelineDatabaseAndSlot) {
   EXPECT_THAT(CheckOwner(own, config_, info_.server), HasError(ErrorCode::kProgressForeign));
 }
 
+TEST_F(ProgressRecordTest, AnotherServersPipelineThatRunsIsNamed) {
+  info_.server.now = WallTime(std::chrono::hours(1));
+  Progress record = ProgressFrom(config_, info_);
+  record.run_id = "0011";
+  record.written = info_.server.now - std::chrono::seconds(29);
+  EXPECT_THAT(CheckUnused(record, info_.server, "4711"), IsOk());
+  ServerInfo another = info_.server;
+  another.system_id = "7302";
+  EXPECT_THAT(CheckUnused(record, another, "4711"),
+              HasError(ErrorCode::kProgressInUse, "run 0011 has written it 29 s ago"));
+  EXPECT_THAT(CheckUnused(record, another, "0011"), IsOk());
+  record.written = info_.server.now + std::chrono::seconds(29);  // by another clock
+  EXPECT_THAT(CheckUnused(record, another, "4711"), HasError(ErrorCode::kProgressInUse));
+  for (const auto age : {std::chrono::seconds(30), std::chrono::seconds(-30)}) {
+    record.written = info_.server.now - age;
+    EXPECT_THAT(CheckUnused(record, another, "4711"), IsOk());
+  }
+  record.written = info_.server.now;
+  record.run_id.clear();  // an operator has written it
+  EXPECT_THAT(CheckUnused(record, another, "4711"), IsOk());
+}
+
 TEST_F(ProgressRecordTest, ARenamedDatabaseIsNamed) {
   info_.server.database_oid = 16'384;
   const Progress own = ProgressFrom(config_, info_);
