@@ -42,7 +42,7 @@ class RelayBetweenFakes {
                                                   .metrics = metrics_,
                                                   .board = board_,
                                                   .observer = {},
-                                                  .seed = 1,
+                                                  .seed = seed_,
                                                   .snapshots = snapshots,
                                                   .progress = &progress_,
                                                   .memory = std::exchange(memory_, {})},
@@ -87,6 +87,7 @@ class RelayBetweenFakes {
   const std::unique_ptr<SoleMetrics> own_metrics_;
 
  public:
+  uint64_t seed_ = 1;                   // of the next relay
   Config config_;                       // change it before MakeRelay()
   std::optional<SourceMemory> memory_;  // what the next relay knows; of one that it replaces
   FakeClock clock_;

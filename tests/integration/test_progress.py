@@ -214,7 +214,7 @@ class SlotChangeTest(ProgressCase):
 
 
 class HeldGapTest(ProgressCase):
-    """The catalogue shows only to the process that saw it before that rows were hidden."""
+    """The catalogue shows only in comparison with an earlier reading that rows were hidden."""
 
     def hold(self) -> tuple[RelayProcess, dict[str, Any]]:
         relay = self.publish_rows(1)
@@ -242,6 +242,14 @@ class HeldGapTest(ProgressCase):
         self.expect_published(1, 3)
         wait_until(lambda: self.shown()["held"] is None, 60, "a record without the gap")
         self.expect_restart_without_a_gap(relay)
+
+    def test_rows_that_were_hidden_while_no_relay_ran_are_a_gap(self) -> None:
+        relay = self.publish_rows(1)
+        self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox")
+        self.outbox.insert(2)
+        self.sql("ALTER PUBLICATION walrelay ADD TABLE outbox")
+        self.expect_held_once(relay, "WR-2110", row=3)
+        self.expect_published(1, 3)
 
     def test_one_acceptance_is_enough_for_a_pair(self) -> None:
         first, gap = self.hold()

@@ -741,6 +741,7 @@ TEST_F(ProgressRecorderTest, ARecordThatAnotherServersPipelineWritesIsNotTaken) 
   PublishAndCrash();
   postgres_.info.server.system_id = "7302";
   postgres_.info.server.now = Records().back().written + seconds(1);
+  seed_ = 2;  // another run
   Restart();
   EXPECT_THAT(board_.Read().error, HasError(ErrorCode::kProgressInUse));
   EXPECT_FALSE(Held().has_value());
