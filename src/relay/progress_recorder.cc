@@ -85,7 +85,7 @@ void ProgressRecorder::ReportForeign(const ProgressReading& reading) {
   }
 }
 
-// The record keeps its run and its number: it says of the events what its writer has said. A gap
+// The record keeps its run, number and time: it says of the events what its writer has said. A gap
 // that another instance has found is not replaced: an operator has to decide about both.
 absl::Status ProgressRecorder::RecordGap() {
   const GapDetector& gaps = parts_.gaps;
@@ -128,7 +128,6 @@ absl::Status ProgressRecorder::RecordGap() {
   record.held = RecordOf(gap);
   record.horizons.clear();  // on a server that may have lost rows, xids are assigned again
   record.published_from = {};
-  record.written = parts_.clock.WallNow();
   WR_RETURN_IF_ERROR(topic_->Write(address_, record));
   recorded_ = std::move(record);
   recorded_gap_ = gap.id;

@@ -184,7 +184,7 @@ class RestoreTest(OtherServerCase):
         self.reconnect()
         relay.wait_until(lambda: relay.logs("gap") or self.rows() != NEW, 60, "a gap, or pruned rows")
         self.expect_nothing_early()
-        self.assertEqual(self.expect_held(relay, "WR-2204")["code"], "WR-2204")
+        self.assertEqual(self.expect_held(relay, "WR-2202")["code"], "WR-2202")
 
     def test_suspended_relay(self) -> None:
         relay, copy, _ = self.relay_with_old_proof()
