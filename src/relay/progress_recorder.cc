@@ -92,7 +92,9 @@ absl::Status ProgressRecorder::RecordGap() {
   WR_CHECK(gaps.held().has_value(), "a gap is held");
   const Gap& gap = *gaps.held();
   const uint64_t generation = gaps.generation();
-  const bool foreign = HasCode(gap.error, ErrorCode::kProgressForeign);  // another pipeline's topic
+  // The record is, or may be, that of another pipeline, and each start finds the gap itself.
+  const bool foreign = HasCode(gap.error, ErrorCode::kProgressForeign) ||
+                       HasCode(gap.error, ErrorCode::kSystemChanged);
   const bool done = recorded_ && recorded_->held && recorded_->held->id == gap.id &&
                     recorded_->generation == generation;
   const bool no_positions = !gaps.last_stream() || gaps.last_stream()->awaits_slot();
@@ -123,7 +125,7 @@ absl::Status ProgressRecorder::RecordGap() {
   }
   if (record.generation < generation) {
     record.generation = generation;
-    record.seen_publication = gaps.seen_publication();  // of the acceptance
+    record.seen_publication = gaps.seen_publication();  // as the operator accepted it
   }
   record.held = RecordOf(gap);
   record.horizons.clear();  // on a server that may have lost rows, xids are assigned again

@@ -65,10 +65,10 @@ class ProgressRecorder final : public DeliverySink {
 
   // Adds the gap that is held to the newest record, so that each start of each instance holds it
   // until a record of a later generation says that it was accepted. Does nothing if the record has
-  // the gap of another instance, or if there is no record: then a later start has nothing to
-  // compare with. Errors: those of ProgressTopic, and WR-4025 while a transaction of the topic has
-  // not ended. REQUIRES: a gap is held; the producer does not exist, so that nothing more is
-  // recorded.
+  // the gap of another instance, or is another pipeline's, or if there is no record: then a
+  // later start has nothing to compare with. Errors: those of ProgressTopic, and WR-4025 while a
+  // transaction of the topic has not ended. REQUIRES: a gap is held; the producer does not exist,
+  // so that nothing more is recorded.
   absl::Status RecordGap();
 
   // Whether the record has to be read before the next stream: it never was, or it is not the one
@@ -128,7 +128,7 @@ class ProgressRecorder final : public DeliverySink {
   const absl::Status& error() const { return error_; }
   // The record that was read or acknowledged last.
   const std::optional<Progress>& recorded() const { return recorded_; }
-  // Random, of this relay.
+  // The id of this relay's records, chosen at random.
   const std::string& run_id() const { return identity_.run_id; }
   // Its topic; "" before the first Read().
   const std::string& topic() const { return address_.topic; }

@@ -449,7 +449,8 @@ void Simulation::CheckGapIsRecorded(const RelayProcess& process, const Gap& gap)
                          kafka_.record_losses() > 0 || kafka_.deletes_progress ||
                          kafka_.topic(kProgressTopic).denied || !kafka_.ProgressIsStable();
   const bool exempt = scenario_.second_relay || process.asleep() || process.has_accepted() ||
-                      HasCode(gap.error, ErrorCode::kProgressForeign);
+                      HasCode(gap.error, ErrorCode::kProgressForeign) ||
+                      HasCode(gap.error, ErrorCode::kSystemChanged);
   if (records_progress() && kafka_.progress() && !disturbed && !exempt &&
       !kafka_.progress()->held) {
     context_.oracle.Fail("I13 gaps",
@@ -481,6 +482,7 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
   CheckJustified(code);
   const auto number = static_cast<size_t>(process.number());
   last_accepted_[number] = code;
+  accepted_system_[number] = accepted_system_[number] || code == ErrorCode::kSystemChanged;
   const bool shown = !process.asleep();  // the status of a suspended process is old
   if (code == ErrorCode::kClusterChanged && settled_in_[number] == kafka_.changes() && shown) {
     context_.oracle.Fail("I13 gaps", "another cluster is reported again after it was accepted");
@@ -538,7 +540,8 @@ void Simulation::OnStreaming(size_t number, bool knows_its_past,
   const bool recorded =
       record && record->seen_publication && processes_[number]->source().knew_publication();
   const bool knows_publication = recorded || (knows_its_past && !scenario_.second_relay);
-  if (!knows_publication || accepted == ErrorCode::kSystemChanged) {
+  const bool other_system = std::exchange(accepted_system_[number], false);
+  if (!knows_publication || other_system) {
     context_.oracle.ExcuseAllHidden();
   }
   if (!knows_its_past || scenario_.second_relay) {

@@ -142,6 +142,8 @@ class Simulation final : private Environment {
   bool wants_restart_ = true;
   MonoTime explained_until_;   // tampering up to then is accounted for
   bool gap_possible_ = false;  // a fault occurred that justifies a reported gap
+  // Since the last stream, an operator has accepted that the server is another one.
+  std::array<bool, 2> accepted_system_{};
   // A gap of the slot or the server was accepted, and the relay has not streamed yet.
   std::array<std::optional<ErrorCode>, 2> accepted_{};
   std::array<std::optional<ErrorCode>, 2> last_accepted_{};

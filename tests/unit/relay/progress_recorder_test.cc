@@ -248,7 +248,7 @@ TEST_F(ProgressRecorderTest, ADrainRecordsAndConfirmsEverything) {
   EXPECT_EQ(postgres_.confirmed(), end);
 }
 
-// Of a stream that had come further than the one that ends.
+// The earlier stream, which has written the record, had come further than the one that ends.
 TEST_F(ProgressRecorderTest, ADrainWaitsForTheRecordInFlight) {
   StartAndPublish();
   kafka_.auto_acknowledge = false;
@@ -736,7 +736,7 @@ TEST_F(ProgressRecorderTest, AChangeOfThePublicationWhileNoProcessRanIsHeld) {
   EXPECT_FALSE(Held().has_value());
 }
 
-// Two servers with the same names of database and slot.
+// The two servers have the same names of database and slot.
 TEST_F(ProgressRecorderTest, ARecordThatAnotherServersPipelineWritesIsNotTaken) {
   PublishAndCrash();
   postgres_.info.server.system_id = "7302";
@@ -749,6 +749,7 @@ TEST_F(ProgressRecorderTest, ARecordThatAnotherServersPipelineWritesIsNotTaken) 
   postgres_.info.server.now += seconds(30);
   Pass(seconds(30));
   ExpectHeld(ErrorCode::kSystemChanged);
+  EXPECT_FALSE(progress_.stored) << "the gap is not a part of the other pipeline's record";
 }
 
 TEST_F(ProgressRecorderTest, AProcessThatExitsAtAGapRecordsIt) {
