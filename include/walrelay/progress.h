@@ -55,7 +55,8 @@ struct HeldGap {
   friend bool operator==(const HeldGap&, const HeldGap&) = default;
 };
 
-// A publication as a relay has read it last without a problem. The record has no leaves of tables.
+// The publication when a relay last read it without a problem. A record leaves out the leaves of
+// the tables, and PublicationState::after.
 struct SeenPublication {
   std::string name;
   PublicationState state;
@@ -126,7 +127,7 @@ struct Progress {
   }
 };
 
-// Another version was read; `record` is nullopt if it is the first one.
+// Adds a version that was read to those before; `record` is nullopt before the first one.
 inline void AddVersion(std::optional<Progress>& record, const Progress& next) {
   if (record) {
     record->Add(next);

@@ -70,6 +70,7 @@ absl::StatusOr<Progress> PlanProgressInit(const ProgressPlanInput& input) {
 absl::StatusOr<Progress> PlanProgressSet(const ProgressPlanInput& input, Lsn frontier) {
   if (input.record && !input.force) {
     WR_RETURN_IF_ERROR(CheckOwner(*input.record, input.config, input.info.server));
+    WR_RETURN_IF_ERROR(CheckUnused(*input.record, input.info.server, /*run_id=*/""));
   }
   WR_RETURN_IF_ERROR(CheckSlotIsIdle(input));
   if (!input.force) {

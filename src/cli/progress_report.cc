@@ -104,7 +104,6 @@ std::string SeenPublicationJson(const SeenPublication& seen) {
   out.Add("name", seen.name);
   out.Add("oid", seen.state.identity.oid);
   out.Add("before", seen.state.before.ToString());
-  out.Add("after", seen.state.after.ToString());
   return std::move(out).Finish();
 }
 

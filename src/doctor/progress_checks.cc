@@ -213,9 +213,11 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
   // The relay's own decision, with the record as its only memory. One that reads the slot has gone
   // on since the server was asked, and has decided itself.
   const bool streams = source.slot && source.slot->active;
-  if (const auto decision = DecideStart(ResumeStateOf(*record), source);
-      !streams && !decision.ok()) {
-    out.Problem("progress.record", decision.status());
+  const ResumeState memory = ResumeStateOf(*record);
+  absl::Status start = FindGap(memory, PublicationOf(*record, config.source.publication), source);
+  start.Update(DecideStart(memory, source).status());
+  if (!streams && !start.ok()) {
+    out.Problem("progress.record", start);
     return;
   }
   out.Good("progress.record", RecordText(*record));

@@ -175,7 +175,6 @@ void EncodeSeenPublication(const SeenPublication& seen, progress::v1::Progress::
     }
   }
   out.set_before(seen.state.before.value());
-  out.set_after(seen.state.after.value());
 }
 
 SeenPublication DecodeSeenPublication(const progress::v1::Progress::Publication& message) {
@@ -186,7 +185,7 @@ SeenPublication DecodeSeenPublication(const progress::v1::Progress::Publication&
                                               .all_tables = message.all_tables(),
                                               .tables = {}},
                                  .before = Lsn(message.before()),
-                                 .after = Lsn(message.after())}};
+                                 .after = Lsn()}};
   for (const auto& each : message.tables()) {
     TableIdentity table{.name = each.name(),
                         .oid = each.oid(),

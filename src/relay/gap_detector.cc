@@ -123,24 +123,20 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
     return;
   }
   last_stream_ = ResumeStateOf(record);
-  // What changed before its generation was accepted.
-  const auto& seen = record.seen_publication;
-  if (seen && seen->name == source_.publication && record.generation == generation_) {
-    publication_ = seen->state;
+  // An operator has accepted what changed since the record of an earlier generation.
+  const auto seen = PublicationOf(record, source_.publication);
+  if (seen && record.generation == generation_) {
+    publication_ = seen;
   }
   if (!record.cluster_id.empty()) {
     cluster_id_ = record.cluster_id;
   }
 }
 
-// An acknowledged record is of positions that the stream had passed, and its horizons before them.
-// After an acceptance another one may have counted.
 void GapDetector::OnRecorded(const Progress& record) {
-  const bool comparable = last_stream_ && last_stream_->system_id == record.system_id &&
-                          last_stream_->timeline == record.timeline &&
-                          record.generation == generation_ && !record.horizons.empty();
-  if (comparable) {
-    last_stream_->passed_xid = std::max(last_stream_->passed_xid, record.horizons.back().xid);
+  if (last_stream_ && last_stream_->system_id == record.system_id &&
+      last_stream_->timeline == record.timeline && record.generation == generation_) {
+    last_stream_->passed_xid = std::max(last_stream_->passed_xid, PassedXid(record));
   }
 }
 
@@ -185,7 +181,7 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
     status = hiding_;
   }
   if (status.ok() && held_ && HasCode(held_->error, ErrorCode::kPublicationChanged)) {
-    // It was recorded, and nothing shows when the rows were visible again.
+    // The record has the gap, and nothing shows when the rows were visible again.
     held_->to = std::max(held_->to, info.publication_state.after);
   }
   // The drop was ours, so the missing slot is not an unexplained loss (WR-2101) but the limit that

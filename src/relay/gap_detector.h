@@ -102,7 +102,8 @@ class GapDetector {
   // more. `owner`: WR-2205 if it is the record of another pipeline. `cluster`: of Kafka, where it
   // was read. REQUIRES: no transaction is open.
   void Recall(const Progress& record, const absl::Status& owner, const std::string& cluster);
-  // The record that was read or acknowledged last shows which xids the server has assigned.
+  // Notes which xids the server has assigned, as the record shows that was read or acknowledged
+  // last. It does not count after an acceptance, or on another timeline.
   void OnRecorded(const Progress& record);
   // The number of gaps that operators have accepted, as far as records and this process know.
   uint64_t generation() const { return generation_; }
@@ -115,7 +116,7 @@ class GapDetector {
   // not a state to compare with.
   void RememberPublication(const SourceInfo& info);
 
-  // For the record; nullopt: no reading was without a problem.
+  // The publication for the next record; nullopt: each reading has had a problem.
   std::optional<SeenPublication> seen_publication() const;
 
   // The slot is about to be dropped: from then on a missing slot is explained by `error`.

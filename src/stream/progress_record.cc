@@ -79,7 +79,7 @@ absl::Status CheckOwner(const Progress& record, const Config& config, const Serv
   return absl::OkStatus();
 }
 
-// Also where the clock of the writer is ahead of that of the server, by as much.
+// The clocks of the writer and of the server may differ: a time ahead of the server's counts, too.
 absl::Status CheckUnused(const Progress& record, const ServerInfo& server,
                          std::string_view run_id) {
   const Micros age = server.now - record.written;
@@ -114,6 +114,15 @@ bool IsSameVersion(const Progress& one, const Progress& other) {
          one.Order() == other.Order();
 }
 
+uint64_t PassedXid(const Progress& record) {
+  return record.horizons.empty() ? 0 : record.horizons.back().xid;
+}
+
+std::optional<PublicationState> PublicationOf(const Progress& record, std::string_view name) {
+  const auto& seen = record.seen_publication;
+  return seen && seen->name == name ? std::optional(seen->state) : std::nullopt;
+}
+
 ResumeState ResumeStateOf(const Progress& record) {
   return {.system_id = record.system_id,
           .timeline = record.timeline,
@@ -122,6 +131,7 @@ ResumeState ResumeStateOf(const Progress& record) {
           .last_published = record.last,
           .settled_before = record.settled_before,
           .latest_commit = record.latest_commit,
+          .passed_xid = PassedXid(record),
           .source = Recorded{record.partial}};
 }
 

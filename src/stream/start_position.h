@@ -29,25 +29,25 @@ struct UnfinishedTransaction {
   Position next;                     // rows before it were handled
 };
 
-// A stream of this process, or an acceptance, left it like this.
+// A stream of this process, or an operator's acceptance, has left the memory.
 struct LeftByStream {
   Lsn resume;  // AckTracker::resume(), not before the frontier
   // The last transaction with events before `resume`; its records may be in flight.
   PublishedTransaction last_handled;
-  // Of which some rows were handled, behind `resume`.
+  // The transaction behind `resume` whose first rows the stream has handled.
   UnfinishedTransaction unfinished;
 };
 
-// A progress record says it, and no stream of this process has begun from it.
+// The memory is that of a progress record, and no stream of this process has begun from it.
 struct Recorded {
-  PartialTransaction partial;  // of which some rows are published, behind the frontier
+  PartialTransaction partial;  // the transaction behind the frontier whose first rows are published
 };
 
-// An operator accepted that there is no usable slot: the relay waits for a new one, does not create
-// it, and reads it from its confirmed position. Nothing is known to be published.
+// An operator has accepted that there is no usable slot. The relay waits until someone creates one,
+// and reads that one from its confirmed position. It does not know what is published.
 struct AwaitsSlot {};
 
-// What is remembered of a server's WAL, and of what was published from it.
+// The relay's memory of a server's WAL, and of what it has published from it.
 struct ResumeState {
   std::string system_id;
   uint32_t timeline = 0;

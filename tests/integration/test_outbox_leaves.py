@@ -64,6 +64,9 @@ class LeavesTest:
         self.assertEqual(self.first_ids(), [1, 2, 4, 5])
 
     def test_rows_of_a_partition_that_was_unlogged_before_the_start_are_kept(self) -> None:
+        self.sql("ALTER TABLE b SET UNLOGGED")
+        self.assertIn("public.b is unlogged", self.expect_exit(78, "WR-2305"))
+        self.sql("ALTER TABLE b SET LOGGED")
         relay = self.start_pruning()
         self.insert(1, "a")
         self.settle()

@@ -94,6 +94,15 @@ TEST_F(ProgressPlanTest, StandbyHasNoPositionToAdopt) {
   EXPECT_THAT(Init(), HasError(ErrorCode::kInRecovery));
 }
 
+// The pipeline of another server with the same id would lose its record.
+TEST_F(ProgressPlanTest, SetDoesNotReplaceARecordThatIsInUse) {
+  Recorded(500).system_id = "7302";
+  record_->run_id = "0011";
+  record_->written = info_.server.now = WallTime(std::chrono::hours(1));
+  EXPECT_THAT(Set(600), HasError(ErrorCode::kProgressInUse));
+  EXPECT_THAT(Set(600, true), IsOk());
+}
+
 TEST_F(ProgressPlanTest, SetNeedsNoRecord) {
   const auto record = Set(700);
   ASSERT_THAT(record, IsOk());

@@ -23,7 +23,7 @@ class StartPositionTest : public ::testing::Test {
     stream().resume = Lsn(resume);
     return *memory_;
   }
-  // A record says so.
+  // The memory is that of a record.
   ResumeState& Read(uint64_t frontier) {
     ResumeState& record = Remember(frontier, frontier);
     record.source = Recorded();
