@@ -35,7 +35,7 @@ class Environment {
   virtual ~Environment() = default;
   // Runs the simulation until `time`, or until `stop` returns true.
   virtual void PassUntil(MonoTime time, const std::function<bool()>& stop) = 0;
-  // `recorded`: it knows its past from a record, even if it did not see it.
+  // `record`: from which it knows its past, even if it did not see it; nullopt: none.
   virtual void OnStreaming(size_t number, bool knows_its_past,
                            const std::optional<Progress>& record) = 0;
   virtual bool has_rivals() const = 0;

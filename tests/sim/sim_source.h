@@ -78,10 +78,10 @@ class SimSource final : public ReplicationSource {
   bool dropped_slot() const { return dropped_slot_.has_value(); }
   // Whether there has been no other slot since.
   bool dropped_last_slot() const { return dropped_slot_ == server_.slots_made(); }
-  // A gap was accepted: the next slot is a different one, and may be at any position.
-  // `of_the_slot`: or the server is; false for a gap of the publication.
   // The relay writes a version of the record with a gap that it holds.
   void OnGapRecorded(const Progress& record);
+  // A gap was accepted: the next slot is a different one, and may be at any position.
+  // `of_the_slot`: or the server is; false for a gap of the publication.
   void OnGapAccepted(bool of_the_slot);
   bool open() const { return open_; }
   // The progress record that the relay has read on this connection; before, or if it does not read

@@ -78,6 +78,17 @@ class TransactionCommitterTest : public testing::ProgressFixture {
     postgres_.BreakConnection();
     return opens;
   }
+  // Two rows of a transaction are not committed to Kafka, and the record that would end theirs is
+  // refused.
+  void LoseTheConnectionAndTheTopicInATransaction() {
+    Begin();
+    postgres_.SendOpenTransaction(Rows(2));
+    Run();
+    WR_CHECK(kafka_.uncommitted().size() == 2, "the rows are published, and not committed");
+    kafka_.bad_topics[std::string(testing::kProgressTopic)] =
+        Error(ErrorCode::kTopicUnknown, "gone");
+    postgres_.BreakConnection();
+  }
 };
 
 TEST_F(TransactionCommitterTest, NothingIsPublishedBeforeTheClaim) {
@@ -579,12 +590,7 @@ TEST_F(TransactionCommitterTest, NoTransactionStaysOpenWhileItsRecordIsRefused) 
 }
 
 TEST_F(TransactionCommitterTest, ARecordThatIsRefusedWithoutAStreamEndsTheTransaction) {
-  Begin();
-  postgres_.SendOpenTransaction(Rows(2));
-  Run();
-  ASSERT_THAT(kafka_.uncommitted(), SizeIs(2));
-  kafka_.bad_topics[std::string(testing::kProgressTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
-  postgres_.BreakConnection();
+  LoseTheConnectionAndTheTopicInATransaction();
   Pass(seconds(1));
   EXPECT_EQ(ShownError(), ErrorCode::kProgressDenied);
   EXPECT_THAT(kafka_.uncommitted(), IsEmpty());
@@ -650,12 +656,7 @@ TEST_F(TransactionCommitterTest, ALostConnectionEndsTheTransaction) {
 
 // Without a stream nothing else wakes the loop.
 TEST_F(TransactionCommitterTest, ARefusalAfterALostConnectionIsHandledSoon) {
-  Begin();
-  postgres_.SendOpenTransaction(Rows(2));
-  Run();
-  ASSERT_THAT(kafka_.uncommitted(), SizeIs(2));
-  kafka_.bad_topics[std::string(testing::kProgressTopic)] = Error(ErrorCode::kTopicUnknown, "gone");
-  postgres_.BreakConnection();
+  LoseTheConnectionAndTheTopicInATransaction();
   const Wakeup wakeup = relay_->Turn();
   ASSERT_FALSE(postgres_.streaming());
   EXPECT_LE(wakeup.at, clock_.Now() + milliseconds(100));
