@@ -10,6 +10,7 @@
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/outbox_tables.h"
+#include "postgres/publication_state.h"
 #include "postgres/quote.h"
 #include "route/table_binding.h"
 #include "stream/start_position.h"
@@ -248,6 +249,8 @@ absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const Config& c
                       ReadPublicationInfo(connection, config.source.publication, timeout));
   WR_ASSIGN_OR_RETURN(info.tables, ReadTableInfo(connection, config.source.publication,
                                                  config.source.tables, timeout));
+  WR_ASSIGN_OR_RETURN(info.publication_state, ReadPublicationState(connection, config.source,
+                                                                   info.server.wal_end, timeout));
   CheckPublication(info, config.source.publication, out);
   WR_RETURN_IF_ERROR(CheckPublishedOperations(connection, config.source, out));
   CheckLogicalMessages(config.source, info.server.version, out);

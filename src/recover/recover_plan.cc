@@ -180,9 +180,6 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config
                                                             const RecoverOptions& options) {
   const bool chosen = options.rows.since != RowsSince::kHorizon;
   WR_RETURN_IF_ERROR(CheckSource(config, evidence));
-  if (evidence.record && !options.upgraded) {
-    WR_RETURN_IF_ERROR(CheckUnused(*evidence.record, evidence.info.server, /*run_id=*/""));
-  }
   RecoveryScope scope{.problem = ProblemOf(evidence), .rows = options.rows};
   if (scope.problem.ok()) {
     if (chosen) {
@@ -203,6 +200,9 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config
   scope.failover = options.failover || (evidence.info.slot && evidence.info.slot->failover);
   scope.proven = ProvenXids(evidence, options);
   if (chosen) {
+    if (evidence.record && !options.upgraded) {
+      WR_RETURN_IF_ERROR(CheckUnused(*evidence.record, evidence.info.server, /*run_id=*/""));
+    }
     if (options.compare_since || options.rows.since == RowsSince::kTime) {
       scope.compare_since = options.compare_since.value_or(options.rows.time - kBeforeHorizon);
     }

@@ -248,7 +248,7 @@ class HeldGapTest(ProgressCase):
         self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox")
         self.outbox.insert(2)
         self.sql("ALTER PUBLICATION walrelay ADD TABLE outbox")
-        self.assertIn("WR-2110", self.walrelay("doctor", code=FOUND))
+        self.assertIn("removed from the publication and added again", self.walrelay("doctor", code=FOUND))
         self.expect_held_once(relay, "WR-2110", row=3)
         self.expect_published(1, 3)
 

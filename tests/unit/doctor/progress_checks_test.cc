@@ -85,6 +85,19 @@ TEST_F(ProgressChecksTest, GapsAreFoundBeforeTheStart) {
   ExpectProblem(record_, ErrorCode::kSystemChanged);
 }
 
+// As the relay finds them at its start.
+TEST_F(ProgressChecksTest, WhatTheRecordSaysOfTheSourceIsCompared) {
+  source_.publication_state.identity = {.oid = 16400, .xmin = 700, .tables = {}};
+  record_.seen_publication = SeenPublication{config_.source.publication, source_.publication_state};
+  record_.horizons = {{.xid = 1000, .insert_lsn = Lsn(900), .taken = WallTime()}};
+  source_.server.next_xid = 1000;
+  EXPECT_EQ(FindingOf(record_).severity, Severity::kOk);
+  source_.publication_state.identity.xmin = 701;
+  ExpectProblem(record_, ErrorCode::kPublicationChanged);
+  source_.server.next_xid = 999;
+  ExpectProblem(record_, ErrorCode::kServerBehind);
+}
+
 TEST_F(ProgressChecksTest, AGapThatIsHeldIsAProblem) {
   record_.held = HeldGap{
       .code = ErrorCode::kPublicationChanged, .id = "2110-5f3a9c01", .reason = "it was dropped"};

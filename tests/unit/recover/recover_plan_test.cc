@@ -145,6 +145,18 @@ TEST_F(RecoverPlanTest, AnUpgradedServerKeepsItsXids) {
   EXPECT_EQ(Scope().rows.from_xid, 800u);
 }
 
+// An operator who has not chosen rows reads first how to choose them: nothing is written.
+TEST_F(RecoverPlanTest, TheRecordOfAPipelineThatRunsOnAnotherServerIsNotReplaced) {
+  evidence_.info.server.system_id = "7302";
+  evidence_.info.server.wal_end = Lsn(10);
+  evidence_.record->written = evidence_.info.server.now;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kRecoveryUnproven, "7302"));
+  options_.rows.since = RowsSince::kAll;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kProgressInUse));
+  options_.upgraded = true;
+  EXPECT_THAT(Decide(), IsOk());
+}
+
 // What was committed since, and deleted from the tables, is only in the slot.
 TEST_F(RecoverPlanTest, ASlotThatAnUpgradeMovedIsKept) {
   MakeSlotUsable();
