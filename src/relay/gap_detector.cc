@@ -136,7 +136,7 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
 void GapDetector::OnRecorded(const Progress& record) {
   if (last_stream_ && last_stream_->system_id == record.system_id &&
       last_stream_->timeline == record.timeline && record.generation == generation_) {
-    last_stream_->passed_xid = std::max(last_stream_->passed_xid, PassedXid(record));
+    last_stream_->horizons = record.horizons;
   }
 }
 

@@ -144,8 +144,9 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   }
   WR_CHECK(was_read_, "a stream starts after the record was read");
   const uint64_t generation = parts_.gaps.generation();
-  const Progress earlier = std::exchange(identity_, ProgressFrom(parts_.config, info));
-  identity_.run_id = earlier.run_id;
+  const std::string run_id = identity_.run_id;
+  identity_ = ProgressFrom(parts_.config, info);
+  identity_.run_id = run_id;
   identity_.generation = generation;
   identity_.settled_before = decision.recorded_settled;
   confirmed_ = info.slot->confirmed_flush_lsn;
@@ -166,7 +167,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   // The report of the one in flight may not be received.
   const bool continues = decision.keep_in_flight && in_flight_;
   first_frontier_ = std::max(recorded_frontier_, continues ? in_flight_->frontier : Lsn());
-  ContinueHorizons(earlier, info);
+  ContinueHorizons(info);
   stream_started_at_ = parts_.clock.Now();
   cadence_.OnStreamStarted(stream_started_at_);
   backend_pid_ = info.server.backend_pid;
@@ -177,36 +178,23 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
 void ProgressRecorder::ForgetProof() {
   horizons_.Clear();
   published_from_ = {};
-  publication_.reset();
 }
 
-// Nothing is known of rows from before an accepted gap, or from before a change of the publication
-// that may have hidden rows, or of rows that a command wrote again: they count as not published.
-// Behind a fork the server assigns xids again. Horizons of the last stream, and those of a record,
-// are each of their own timeline: another instance may have followed the server meanwhile.
-void ProgressRecorder::ContinueHorizons(const Progress& earlier, const SourceInfo& info) {
-  const PublicationIdentity& publication = info.publication_state.identity;
-  const uint64_t generation = identity_.generation;
-  if (proof_generation_ != generation ||
-      (publication_ && (!HidingChange(*publication_, publication).empty() ||
-                        WroteAgain(*publication_, publication)))) {
-    ForgetProof();
-  }
-  const auto forget_after_fork = [&](const Progress& origin) {
-    horizons_.ForgetAfter(CommonWalEnd(ResumeStateOf(origin), info.server));
-  };
-  const bool recorded = recorded_ && recorded_->generation == generation &&
-                        recorded_->publication == PublicationFingerprint(publication);
-  if (published_from_.valid()) {
-    forget_after_fork(earlier);
-  } else if (recorded) {
+// The stream continues from the record, and so does the proof: another instance may have published
+// meanwhile, or an operator may have accepted a gap there. Nothing is known of rows from before an
+// accepted gap, or from before a change of the publication that may have hidden rows, or of rows
+// that a command wrote again: they count as not published. Behind a fork the server assigns xids
+// again.
+void ProgressRecorder::ContinueHorizons(const SourceInfo& info) {
+  publication_ = info.publication_state.identity;
+  ForgetProof();
+  if (recorded_ && recorded_->generation == identity_.generation &&
+      recorded_->publication == PublicationFingerprint(*publication_)) {
     horizons_.Restore(recorded_->horizons);
+    horizons_.ForgetAfter(CommonWalEnd(ResumeStateOf(*recorded_), info.server));
     published_from_ = recorded_->published_from;
-    forget_after_fork(*recorded_);
   }
-  proof_generation_ = generation;
-  publication_ = publication;
-  horizons_.ForgetWaiting();
+  earlier_horizon_ = horizons_.newest();
 }
 
 void ProgressRecorder::OnStreamEnded() {
@@ -344,6 +332,9 @@ std::optional<Progress> ProgressRecorder::Proof() const {
   proof.frontier = parts_.tracker.frontier();
   proof.horizons = HorizonsBefore(proof.frontier);
   proof.published_from = published_from_;
+  if (proof.horizons.empty() || proof.horizons.back() == earlier_horizon_) {
+    return std::nullopt;
+  }
   return proof;
 }
 

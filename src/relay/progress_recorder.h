@@ -99,7 +99,10 @@ class ProgressRecorder final : public DeliverySink {
   // Writes a record, in any case; true if the producer has accepted it. Without a stream it is one
   // of the last stream.
   bool Record(MonoTime now, const Published& published);
-  // What the stream has published by now; nullopt without a stream, and while nothing is recorded.
+  // What the stream has published by now; nullopt without a stream, while nothing is recorded, and
+  // before the stream has passed a horizon that was read since it started. Until then the server
+  // may have been restored: it may lack the last recorded transaction, which is before that
+  // horizon, and may assign xids again.
   std::optional<Progress> Proof() const;
   // The walsender of the last stream, and the start of its server. 0 before the first stream.
   int backend_pid() const { return backend_pid_; }
@@ -161,8 +164,7 @@ class ProgressRecorder final : public DeliverySink {
  private:
   // From now on no row is known to be published.
   void ForgetProof();
-  // `earlier`: of the last stream.
-  void ContinueHorizons(const Progress& earlier, const SourceInfo& info);
+  void ContinueHorizons(const SourceInfo& info);
   bool Moved(const Published& published) const;
   // Whether a record of `published` says more of events than the last one.
   bool HasEvents(const Published& published) const;
@@ -196,8 +198,8 @@ class ProgressRecorder final : public DeliverySink {
   std::optional<MonoTime> refused_at_;
   XidHorizons horizons_;     // passed by the frontier of the last acknowledged record
   XidStart published_from_;  // see Progress; not valid before the first reading of this generation
-  uint64_t proof_generation_ = 0;                   // of the horizons
-  std::optional<PublicationIdentity> publication_;  // likewise; absent before the first stream
+  std::optional<XidHorizon> earlier_horizon_;       // the last one that an earlier stream passed
+  std::optional<PublicationIdentity> publication_;  // of the stream; absent before the first one
   MonoTime stream_started_at_;
   int backend_pid_ = 0;
   WallTime server_started_;

@@ -346,10 +346,10 @@ absl::Status Relay::OpenAndStart() {
     sender_.ForgetPositions();
   }
   sender_.SetSettledBefore(decision.settled_before);
-  pipeline_.StartSession(
-      info->tables, info->publication_state.before,
-      HistoryCheck(decision.expected, decision.expected_next, decision.latest_commit),
-      decision.expected_next);
+  pipeline_.StartSession(info->tables, info->publication_state.before,
+                         HistoryCheck(decision.expected, decision.expected_next,
+                                      decision.latest_commit, decision.horizons),
+                         decision.expected_next);
   session_ = std::make_unique<Session>(
       Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,
                      parts_.metrics, reporter_.stages(), parts_.snapshots},

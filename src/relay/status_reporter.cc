@@ -285,15 +285,12 @@ void StatusReporter::Publish(MonoTime now, const Session* session) {
   parts_.metrics.ready->Set(parts_.board.ready() ? 1 : 0);
 }
 
-// Before the stream has contained what it must, the server may have been restored: what was
-// published from it before proves nothing then.
 void StatusReporter::PublishProof(MonoTime now) {
   if (parts_.gaps.held()) {
     parts_.board.ForgetPublished();
     return;
   }
-  auto proof = parts_.pipeline.history_known() ? parts_.recorder.Proof() : std::nullopt;
-  parts_.board.SetPublished(std::move(proof), parts_.recorder.backend_pid(),
+  parts_.board.SetPublished(parts_.recorder.Proof(), parts_.recorder.backend_pid(),
                             parts_.recorder.server_started(), now);
 }
 

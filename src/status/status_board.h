@@ -245,9 +245,9 @@ class StatusBoard {
     return shown_.slot;
   }
 
-  // Sets what the running stream has published as of `now`; nullopt: no stream runs. `backend_pid`
-  // is its walsender, and `server_started` the start of that server. The last proof remains after
-  // its stream has ended, marked so.
+  // Sets what the running stream has published as of `now`; nullopt: nothing yet, or no stream
+  // runs. `backend_pid` is its walsender, and `server_started` the start of that server. The last
+  // proof remains after its stream has ended, marked so.
   void SetPublished(std::optional<Progress> published, int backend_pid, WallTime server_started,
                     MonoTime now) {
     const std::lock_guard lock(mutex_);

@@ -102,13 +102,13 @@ Gap MakeGap(const absl::Status& error, Lsn frontier,
   WR_CHECK(ReactionTo(error) == Reaction::kGap, "the error's reaction is kGap");
   const ErrorCode code = CodeOf(error);
   Gap gap{.error = error, .id = "", .from = frontier, .to = Lsn()};
-  // The frontier is part of the id: the same finding after further events is another gap. Another
-  // process knows an earlier one, and what it compares the publication with is the same.
-  std::string key = code == ErrorCode::kPublicationChanged && publication
-                        ? KeyOf(publication->identity)
-                        : frontier.ToString();
-  if (code == ErrorCode::kClusterChanged) {
-    key += MessageOf(error);  // both clusters: no reading of the source has them
+  // The frontier is part of the id: the same finding after further events is another gap. But
+  // another process knows an earlier frontier, and what is compared here is the same for both.
+  std::string key = frontier.ToString();
+  if (code == ErrorCode::kPublicationChanged && publication) {
+    key = KeyOf(publication->identity);
+  } else if (code == ErrorCode::kClusterChanged) {
+    key = MessageOf(error);  // which names both clusters
   }
   if (info != nullptr) {
     SetRange(gap, frontier, publication, *info);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
@@ -9,9 +11,29 @@
 
 namespace walrelay {
 
+// Every transaction with a smaller xid than a horizon's has its COMMIT before it. The xid in the
+// stream is without its epoch: less than 2^31 transactions run at once.
+absl::Status HistoryCheck::CheckXid(const pgoutput::Begin& begin) const {
+  const auto after =
+      std::upper_bound(horizons_.begin(), horizons_.end(), begin.final_lsn,
+                       [](Lsn lsn, const XidHorizon& horizon) { return lsn < horizon.insert_lsn; });
+  if (after == horizons_.begin()) {
+    return absl::OkStatus();
+  }
+  const XidHorizon& passed = *std::prev(after);
+  if (static_cast<int32_t>(begin.xid - static_cast<uint32_t>(passed.xid)) >= 0) {
+    return absl::OkStatus();
+  }
+  return Error(
+      ErrorCode::kHistoryRewritten,
+      fmt::format("transaction {} commits at {}, but all before {} had ended before {}", begin.xid,
+                  begin.final_lsn.ToString(), passed.xid, passed.insert_lsn.ToString()));
+}
+
 // Commits are sent in the order of their positions, so a later one means that the expected one is
 // not in the WAL.
 absl::Status HistoryCheck::OnBegin(const pgoutput::Begin& begin) {
+  WR_RETURN_IF_ERROR(CheckXid(begin));
   if (complete() || begin.final_lsn < expected_.commit_lsn) {
     return absl::OkStatus();
   }

@@ -114,10 +114,6 @@ bool IsSameVersion(const Progress& one, const Progress& other) {
          one.Order() == other.Order();
 }
 
-uint64_t PassedXid(const Progress& record) {
-  return record.horizons.empty() ? 0 : record.horizons.back().xid;
-}
-
 std::optional<PublicationState> PublicationOf(const Progress& record, std::string_view name) {
   const auto& seen = record.seen_publication;
   return seen && seen->name == name ? std::optional(seen->state) : std::nullopt;
@@ -131,7 +127,7 @@ ResumeState ResumeStateOf(const Progress& record) {
           .last_published = record.last,
           .settled_before = record.settled_before,
           .latest_commit = record.latest_commit,
-          .passed_xid = PassedXid(record),
+          .horizons = record.horizons,
           .source = Recorded{record.partial}};
 }
 

@@ -47,7 +47,6 @@ std::optional<Progress> OfSlot(const std::vector<Progress>& records, const Confi
 bool IsSameVersion(const Progress& one, const Progress& other);
 
 // Every transaction with a smaller xid had ended in WAL before the frontier. 0: unknown.
-uint64_t PassedXid(const Progress& record);
 
 // The publication of this name as the record has it; nullopt: it has another one, or none.
 std::optional<PublicationState> PublicationOf(const Progress& record, std::string_view name);

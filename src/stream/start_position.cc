@@ -106,11 +106,12 @@ absl::Status CheckIdentity(const ResumeState& memory, const ServerInfo& server) 
                              server.wal_end.ToString(), sent.ToString()));
   }
   // Its WAL may have grown past that position since.
-  const bool assigns_again = server.next_xid != 0 && server.next_xid < memory.passed_xid;
+  const uint64_t ended = memory.horizons.empty() ? 0 : memory.horizons.back().xid;
+  const bool assigns_again = server.next_xid != 0 && server.next_xid < ended;
   if (server.timeline == memory.timeline && assigns_again) {
     return Error(ErrorCode::kServerBehind,
                  fmt::format("its next transaction has xid {}, but all before {} had ended",
-                             server.next_xid, memory.passed_xid));
+                             server.next_xid, ended));
   }
   return absl::OkStatus();
 }
@@ -204,6 +205,11 @@ StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork)
                          .settled_before = {SettledBefore(memory, last, fork), Lsn(), 0},
                          .last_published = kept ? last : PublishedTransaction(),
                          .recorded_settled = SettledBefore(memory, memory.last_published, fork)};
+  for (const XidHorizon& horizon : memory.horizons) {
+    if (horizon.insert_lsn <= fork) {
+      decision.horizons.push_back(horizon);
+    }
+  }
   if (published_only) {
     decision.published_before = std::min(memory.frontier, fork);
   }

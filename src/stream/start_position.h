@@ -20,6 +20,7 @@
 #include "walrelay/position.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
+#include "walrelay/xid_horizon.h"
 
 namespace walrelay {
 
@@ -59,8 +60,9 @@ struct ResumeState {
   Lsn settled_before;  // Progress::settled_before; what was handled since is behind it
   // No transaction that was handled committed later; the largest time: unknown.
   WallTime latest_commit = WallTime::max();
-  // Every transaction with a smaller xid had ended in WAL that was flushed; 0: unknown.
-  uint64_t passed_xid = 0;
+  // Passed by a stream of this timeline; ascending. The WAL before them is flushed: no crash makes
+  // the server assign the xids again that had ended there.
+  std::vector<XidHorizon> horizons;
   std::variant<LeftByStream, Recorded, AwaitsSlot> source;
 
   const LeftByStream* stream() const { return std::get_if<LeftByStream>(&source); }
@@ -89,7 +91,8 @@ struct StartDecision {
   PartialTransaction partial;           // behind `published_before`
   // No transaction that counts as published committed later. The largest time: unknown.
   WallTime latest_commit = WallTime::max();
-  Lsn recorded_settled;  // Progress::settled_before, of the stream
+  Lsn recorded_settled;              // Progress::settled_before, of the stream
+  std::vector<XidHorizon> horizons;  // of the memory, up to the fork
 };
 
 // Whether this is the same server as before, and whether it has all the WAL that it had sent. Call

@@ -32,10 +32,6 @@ void XidHorizons::ForgetAfter(Lsn fork) {
   Restore(valid);
 }
 
-void XidHorizons::ForgetWaiting() {
-  waiting_.clear();
-}
-
 void XidHorizons::Add(const XidHorizon& horizon) {
   const std::optional<XidHorizon> last = waiting_.empty() ? kept_.front() : waiting_.back();
   // A reading that goes back is of another server.

@@ -24,9 +24,6 @@ class XidHorizons {
   void Restore(std::span<const XidHorizon> recorded);
   // Positions after `fork` are not those of this server: these horizons are dropped.
   void ForgetAfter(Lsn fork);
-  // Drops the readings that wait for the frontier: the server may have crashed since, without the
-  // WAL that they are about.
-  void ForgetWaiting();
   void Clear() { *this = XidHorizons(); }
 
   // A new reading. Ignored within ten seconds of the last one, and while too many wait for the
@@ -39,6 +36,8 @@ class XidHorizons {
     return !waiting_.empty() && waiting_.front().insert_lsn <= frontier;
   }
 
+  // The newest one that is kept.
+  const std::optional<XidHorizon>& newest() const { return kept_.front(); }
   // Ascending, at most four.
   std::vector<XidHorizon> kept() const;
 

@@ -64,7 +64,8 @@ class FakePostgres final : public ReplicationSource {
   Lsn Commit(std::vector<FakeRow> rows) {
     const Lsn commit = info.server.wal_end;
     info.server.wal_end = Lsn(commit.value() + 48);
-    log_.push_back({commit, info.server.wal_end, clock_.WallNow(), std::move(rows), std::nullopt});
+    log_.push_back(
+        {commit, info.server.wal_end, clock_.WallNow(), xid, std::move(rows), std::nullopt});
     if (streaming()) {
       Send(log_.back());
     }
@@ -91,7 +92,7 @@ class FakePostgres final : public ReplicationSource {
   // Sends the BEGIN and the first rows of a transaction, but not the rest.
   void SendOpenTransaction(const std::vector<FakeRow>& rows) {
     Describe();
-    SendRaw(BeginMessage(info.server.wal_end, clock_.WallNow(), 7));
+    SendRaw(BeginMessage(info.server.wal_end, clock_.WallNow(), xid));
     SendRows(rows);
   }
   void BreakConnection(absl::Status error = Error(ErrorCode::kConnectionLost, "cut")) {
@@ -142,6 +143,7 @@ class FakePostgres final : public ReplicationSource {
   bool finished_in_order = false;      // the stream was ended with CopyDone
   bool answers_pings = false;          // replies to status updates, as an idle server does
   bool unsent = false;                 // part of a status update waits for the socket
+  uint32_t xid = 7;                    // of the next transactions
   bool sends_other_tables = true;      // they are in the publication
   bool streaming() const { return streaming_; }
   Lsn confirmed() const { return info.slot->confirmed_flush_lsn; }
@@ -268,6 +270,7 @@ class FakePostgres final : public ReplicationSource {
     Lsn commit;
     Lsn end;
     WallTime time;
+    uint32_t xid = 0;
     std::vector<FakeRow> rows;
     std::optional<size_t> decodable;  // rows; nullopt: all
   };
@@ -299,7 +302,7 @@ class FakePostgres final : public ReplicationSource {
   }
   void Send(const Transaction& transaction) {
     Describe();
-    SendRaw(BeginMessage(transaction.commit, transaction.time, 7));
+    SendRaw(BeginMessage(transaction.commit, transaction.time, transaction.xid));
     if (transaction.decodable) {
       const auto end =
           transaction.rows.begin() + static_cast<std::ptrdiff_t>(*transaction.decodable);

@@ -362,7 +362,12 @@ bool RelayProcess::Pass(Micros time, bool interruptible) {
     return killed_ || (interruptible && to_stop() && !drains_since_);
   };
   for (Micros left = time; !stop() && !context_.oracle.failed();) {
-    parts_.environment.PassUntil(context_.now() + left, stop);
+    waits_until_ = context_.now() + left;
+    parts_.environment.PassUntil(*waits_until_, stop);
+    waits_until_.reset();
+    if (std::exchange(held_up_, false)) {
+      SetAwakeSince(context_.now());
+    }
     if (!asleep_) {
       break;
     }
@@ -395,11 +400,22 @@ void RelayProcess::OnStreaming() {
   unconfirmed_position_.reset();
 }
 
+void RelayProcess::HoldUpUntil(MonoTime time) {
+  if (waits_until_ && *waits_until_ < time) {
+    held_up_ = true;
+    SetAwakeSince(MonoTime::max());
+  }
+}
+
+void RelayProcess::SetAwakeSince(MonoTime time) {
+  if (source_.sender() != nullptr) {
+    source_.sender()->SetClientAwakeSince(time);
+  }
+}
+
 void RelayProcess::StandStill() {
   asleep_ = true;
-  if (source_.sender() != nullptr) {
-    source_.sender()->SetClientAwakeSince(MonoTime::max());
-  }
+  SetAwakeSince(MonoTime::max());
 }
 
 void RelayProcess::GoOn() {
@@ -407,9 +423,7 @@ void RelayProcess::GoOn() {
   slept_until_ = context_.now();
   unconfirmed_event_.reset();
   unconfirmed_position_.reset();
-  if (source_.sender() != nullptr) {
-    source_.sender()->SetClientAwakeSince(context_.now());
-  }
+  SetAwakeSince(context_.now());
   if (producer_) {
     producer_->OnAwake();
   }

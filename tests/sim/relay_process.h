@@ -71,6 +71,9 @@ class RelayProcess final : private RelayHost {
   void Replace(Micros pause);
   void StandStill();
   void GoOn();
+  // Another process blocks until then, in its own turn; the simulator returns to this one
+  // afterwards. The wait of this one takes as long, which is no silence of the relay.
+  void HoldUpUntil(MonoTime time);
   void OnServerShuttingDown() { shutdown_noticed_ = true; }
   void OnRetainedLimit() { limit_noticed_ = true; }
   void OnPublicationSeen() { publication_noticed_ = true; }
@@ -132,6 +135,9 @@ class RelayProcess final : private RelayHost {
     SimProgressTopic progress;
     std::unique_ptr<Relay> relay;
   };
+
+  // For the server that waits for its messages; max(): it is not awake.
+  void SetAwakeSince(MonoTime time);
 
   // RelayHost
   bool Pass(Micros time, bool interruptible) override;
@@ -222,6 +228,8 @@ class RelayProcess final : private RelayHost {
   bool has_claimed_ = false;
   bool asleep_ = false;
   bool in_turn_ = false;
+  std::optional<MonoTime> waits_until_;  // within a turn
+  bool held_up_ = false;                 // for longer
   bool has_streamed_ = false;
   std::optional<MonoTime> drains_since_;
   std::optional<MonoTime> drains_for_nothing_since_;

@@ -104,6 +104,11 @@ void Simulation::CountRepeats() {
 // --- the loop ---
 
 void Simulation::PassUntil(MonoTime time, const std::function<bool()>& stop) {
+  for (const auto& process : processes_) {
+    if (process) {
+      process->HoldUpUntil(time);
+    }
+  }
   while (!context_.oracle.failed() && !stop() && Step(time)) {
   }
 }

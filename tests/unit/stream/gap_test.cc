@@ -53,13 +53,16 @@ TEST_F(GapTest, ARecordHasTheGap) {
   EXPECT_EQ(MessageOf(read.error), MessageOf(gap.error));
 }
 
-// No reading of the source shows a cluster of Kafka.
+// No reading of the source shows a cluster of Kafka. Another process, which has published less,
+// finds the same gap.
 TEST_F(GapTest, IdIdentifiesTheClusters) {
   const auto id = [&](std::string_view message) {
     return MakeGap(Error(ErrorCode::kClusterChanged, message), Lsn(400), seen_, nullptr).id;
   };
   EXPECT_EQ(id("cluster id b, previously a"), id("cluster id b, previously a"));
   EXPECT_NE(id("cluster id b, previously a"), id("cluster id a, previously b"));
+  const absl::Status changed = Error(ErrorCode::kClusterChanged, "cluster id b, previously a");
+  EXPECT_EQ(MakeGap(changed, Lsn(300), seen_, nullptr).id, id(MessageOf(changed)));
 }
 
 // The growing WAL does not change the id; another change of the slot or the publication does.

@@ -64,5 +64,29 @@ TEST(HistoryCheckTest, ASettledTransactionThatCommittedAfterAllThatWasPublished)
   EXPECT_THAT(HistoryCheck().OnSettled(later), IsOk());
 }
 
+XidHorizon Horizon(uint64_t xid, uint64_t lsn) {
+  return {.xid = xid, .insert_lsn = Lsn(lsn), .taken = kTime};
+}
+
+// A transaction with a smaller xid has its COMMIT before the horizon.
+TEST(HistoryCheckTest, AnXidThatHadEndedBefore) {
+  HistoryCheck check({}, {}, kTime, {Horizon(10, 100), Horizon(20, 200)});
+  EXPECT_THAT(check.OnBegin(BeginOf(99, 5)), IsOk());
+  EXPECT_THAT(check.OnBegin(BeginOf(100, 9)), HasError(ErrorCode::kHistoryRewritten));
+  EXPECT_THAT(check.OnBegin(BeginOf(100, 10)), IsOk());
+  EXPECT_THAT(check.OnBegin(BeginOf(199, 10)), IsOk());
+  EXPECT_THAT(check.OnBegin(BeginOf(200, 19)),
+              HasError(ErrorCode::kHistoryRewritten, "transaction 19"));
+  EXPECT_THAT(check.OnBegin(BeginOf(200, 20)), IsOk());
+  EXPECT_THAT(check.OnBegin(BeginOf(300, 4'000)), IsOk());
+}
+
+TEST(HistoryCheckTest, XidsWrapAround) {
+  constexpr uint64_t kEpoch = uint64_t{1} << 32;
+  HistoryCheck check({}, {}, kTime, {Horizon(kEpoch + 5, 100)});
+  EXPECT_THAT(check.OnBegin(BeginOf(100, 6)), IsOk());
+  EXPECT_THAT(check.OnBegin(BeginOf(100, UINT32_MAX)), HasError(ErrorCode::kHistoryRewritten));
+}
+
 }  // namespace
 }  // namespace walrelay

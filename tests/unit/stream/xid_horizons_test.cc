@@ -69,16 +69,6 @@ TEST(XidHorizonsTest, ARecordIsContinued) {
   EXPECT_THAT(horizons.kept(), IsEmpty());
 }
 
-TEST(XidHorizonsTest, ForgottenReadingsDoNotCountLater) {
-  XidHorizons horizons;
-  horizons.Add(At(10));
-  horizons.Pass(Lsn(10));
-  horizons.Add(At(20));
-  horizons.ForgetWaiting();
-  horizons.Pass(Lsn(20));
-  EXPECT_THAT(horizons.kept(), ElementsAre(At(10)));
-}
-
 TEST(XidHorizonsTest, FewWaitForAFrontierThatIsFarBehind) {
   XidHorizons horizons;
   for (int second = 0; second < 10'000; second += 10) {
