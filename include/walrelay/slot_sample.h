@@ -70,7 +70,8 @@ enum class SilenceCause : uint8_t {
 // A stream that sends nothing: at each sample of that time, for the same cause.
 struct StreamSilence {
   SilenceCause cause = SilenceCause::kDecoding;
-  Micros lasted{0};
+  Micros lasted{0};        // of this cause
+  Micros idle{0};          // of any cause but kDecoding; at least `lasted` for these
   int backend_pid = 0;     // the server process that streams to the reader, or did
   Lsn received;            // the position that the reader does not get past
   std::string wait_event;  // in the last sample; "": the process works, or reads the slot no more

@@ -56,48 +56,43 @@ absl::Status SilenceStatus(const SlotSample& sample) {
     return absl::OkStatus();
   }
   const StreamSilence& silence = *sample.silence;
-  if (silence.cause == SilenceCause::kUnexplained && silence.wait_event.empty()) {
-    return silence.lasted < kUnexplained
-               ? absl::OkStatus()
-               : Error(
-                     ErrorCode::kStreamSilent,
-                     fmt::format("server process {}, which sent everything up to {}, has not read "
-                                 "the slot for {}; {}. The connection was lost, and walrelay opens "
-                                 "another when it notices",
-                                 silence.backend_pid, silence.received.ToString(),
-                                 FormatDuration(silence.lasted),
-                                 !sample.exists ? "the slot does not exist"
-                                 : sample.row.active
-                                     ? fmt::format("process {} reads it", sample.row.active_pid)
-                                     : "no process reads it"));
-  }
-  if (silence.cause == SilenceCause::kUnexplained) {
-    return silence.lasted < kUnexplained
-               ? absl::OkStatus()
-               : Error(ErrorCode::kStreamSilent,
-                       fmt::format(
-                           "server process {} has sent nothing beyond {} for {}, although WAL "
-                           "is flushed up to {}; it waits for {}",
-                           silence.backend_pid, silence.received.ToString(),
-                           FormatDuration(silence.lasted), sample.flushed.ToString(),
-                           silence.wait_event));
-  }
-  if (silence.lasted < kStandby) {
+  const bool standby = silence.cause == SilenceCause::kStandby;
+  if (silence.idle < kUnexplained && !(standby && silence.lasted >= kStandby)) {
     return absl::OkStatus();
   }
+  if (!standby && silence.wait_event.empty()) {
+    return Error(
+        ErrorCode::kStreamSilent,
+        fmt::format("server process {}, which sent everything up to {}, has not read the "
+                    "slot for {}; {}. The connection was lost, and walrelay opens another "
+                    "when it notices",
+                    silence.backend_pid, silence.received.ToString(),
+                    FormatDuration(silence.lasted),
+                    !sample.exists      ? "the slot does not exist"
+                    : sample.row.active ? fmt::format("process {} reads it", sample.row.active_pid)
+                                        : "no process reads it"));
+  }
+  if (!standby) {
+    return Error(
+        ErrorCode::kStreamSilent,
+        fmt::format("server process {} has sent nothing beyond {} for {}, although WAL is "
+                    "flushed up to {}; it waits for {}",
+                    silence.backend_pid, silence.received.ToString(), FormatDuration(silence.idle),
+                    sample.flushed.ToString(), silence.wait_event));
+  }
   std::string slots;
-  for (const AwaitedStandby& standby : sample.standbys) {
-    slots += fmt::format("{}slot {} {}", slots.empty() ? "" : ", ", standby.slot, standby.state);
+  for (const AwaitedStandby& awaited : sample.standbys) {
+    slots += fmt::format("{}slot {} {}", slots.empty() ? "" : ", ", awaited.slot, awaited.state);
   }
   return Error(ErrorCode::kStandbyAwaited,
                fmt::format("nothing was sent beyond {} for {}; of synchronized_standby_slots, {}",
-                           silence.received.ToString(), FormatDuration(silence.lasted),
+                           silence.received.ToString(), FormatDuration(silence.idle),
                            slots.empty() ? "some slot is behind" : slots));
 }
 
 // The cause that lasts is the one of all samples: a process that works once in between has made
-// progress. A standby is awaited by every process that sends the same position: the wait outlives a
-// connection.
+// progress. But one that waits for this and then for that has not. A standby is awaited by every
+// process that sends the same position: the wait outlives a connection.
 std::optional<StreamSilence> StreamWatch::Add(MonoTime now, const SlotSample& sample,
                                               const OwnStream& stream) {
   WR_CHECK(!episode_ || now >= episode_->since, "samples are in the order of time");
@@ -106,18 +101,23 @@ std::optional<StreamSilence> StreamWatch::Add(MonoTime now, const SlotSample& sa
     return std::nullopt;
   }
   const Episode present{.since = now,
+                        .idle_since = now,
                         .pid = stream.backend_pid,
                         .received = stream.received,
                         .cause = CauseOf(sample, stream)};
-  const bool lasts = episode_ && episode_->received == present.received &&
-                     episode_->cause == present.cause &&
-                     (episode_->pid == present.pid || present.cause == SilenceCause::kStandby);
-  if (!lasts) {
+  const bool same = episode_ && episode_->received == present.received &&
+                    (episode_->pid == present.pid || present.cause == SilenceCause::kStandby);
+  const auto idle = [](const Episode& episode) { return episode.cause != SilenceCause::kDecoding; };
+  if (!same || episode_->cause != present.cause) {
+    const MonoTime idle_since =
+        same && idle(*episode_) && idle(present) ? episode_->idle_since : now;
     episode_ = present;
+    episode_->idle_since = idle_since;
   }
   return StreamSilence{
       .cause = present.cause,
       .lasted = now - episode_->since,
+      .idle = idle(present) ? now - episode_->idle_since : Micros(0),
       .backend_pid = stream.backend_pid,
       .received = stream.received,
       .wait_event = IsReader(sample, stream) ? sample.activity->wait_event : std::string()};

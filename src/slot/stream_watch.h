@@ -26,8 +26,8 @@ namespace walrelay {
 std::string_view NameOf(SilenceCause cause);
 
 // The error of a stream whose silence delays events: WR-2112 for a standby that has been awaited
-// for ten seconds, WR-2113 for a wait of twenty that nothing explains. OK otherwise, and while
-// Postgres works.
+// for ten seconds, WR-2113 for a wait of twenty that nothing explains; also for one of twenty in
+// all whose causes alternate. OK otherwise, and while Postgres works.
 absl::Status SilenceStatus(const SlotSample& sample);
 
 // The stream to this process. `received`: how far it has been read; 0/0 without a stream.
@@ -46,6 +46,7 @@ class StreamWatch {
   // The samples since `since` are equal in these; in pid only unless a standby is awaited.
   struct Episode {
     MonoTime since;
+    MonoTime idle_since;  // as `since`, but of any cause except kDecoding
     int pid = 0;
     Lsn received;
     SilenceCause cause = SilenceCause::kDecoding;

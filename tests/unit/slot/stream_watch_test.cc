@@ -133,6 +133,22 @@ TEST_F(StreamWatchTest, WaitThatNothingExplainsIsReportedAfterTwentySeconds) {
   EXPECT_THAT(SilenceStatus(sample_), HasError(ErrorCode::kStreamSilent, "it waits for relation"));
 }
 
+// A standby that is held up explains a part of the silence only.
+TEST_F(StreamWatchTest, WaitsForDifferentThingsAddUp) {
+  Waits("Lock", "relation");
+  Sample();
+  Sample(seconds(9));
+  WaitsForStandby();
+  Sample(seconds(1));
+  Sample(seconds(5));
+  EXPECT_TRUE(SilenceStatus(sample_).ok());
+  Waits("Lock", "relation");
+  Sample(seconds(4));
+  EXPECT_TRUE(SilenceStatus(sample_).ok());
+  Sample(seconds(1));
+  EXPECT_THAT(SilenceStatus(sample_), HasError(ErrorCode::kStreamSilent, "for 20 s"));
+}
+
 TEST_F(StreamWatchTest, WaitIsCountedFromTheLastSampleThatWasDifferent) {
   Waits("Lock", "relation");
   Sample();
