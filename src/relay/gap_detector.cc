@@ -137,6 +137,7 @@ void GapDetector::OnRecorded(const Progress& record) {
   if (last_stream_ && last_stream_->system_id == record.system_id &&
       last_stream_->timeline == record.timeline && record.generation == generation_) {
     last_stream_->horizons = record.horizons;
+    last_stream_->partial = record.partial;
   }
 }
 
@@ -189,7 +190,9 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
   if (!info.slot && !dropping_.ok()) {
     status = dropping_;
   }
-  if (!cluster_changed_.ok()) {
+  // Another gap that is held is decided first: the record of the other cluster does not have it.
+  const bool other_held = held_ && !HasCode(held_->error, ErrorCode::kClusterChanged);
+  if (!cluster_changed_.ok() && !other_held) {
     status = cluster_changed_;
   }
   // Nothing can be compared with positions of another pipeline.
@@ -324,6 +327,7 @@ void GapDetector::OnStreamStarted(const SourceInfo& info, const StartDecision& d
                              .ancestors = info.server.ancestors,
                              .frontier = frontier,
                              .last_published = decision.last_published,
+                             .partial = decision.partial,
                              .settled_before = decision.recorded_settled,
                              .latest_commit = decision.latest_commit};
   SaveResumeState();

@@ -102,8 +102,9 @@ class GapDetector {
   // more. `owner`: WR-2205 if it is the record of another pipeline. `cluster`: of Kafka, where it
   // was read. REQUIRES: no transaction is open.
   void Recall(const Progress& record, const absl::Status& owner, const std::string& cluster);
-  // Notes which xids the server has assigned, as the record shows that was read or acknowledged
-  // last. It does not count after an acceptance, or on another timeline.
+  // Notes which xids the server has assigned, and which rows behind the frontier are published, as
+  // the record shows that was read or acknowledged last. It does not count after an acceptance, or
+  // on another timeline.
   void OnRecorded(const Progress& record);
   // The number of gaps that operators have accepted, as far as records and this process know.
   uint64_t generation() const { return generation_; }

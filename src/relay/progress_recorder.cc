@@ -92,9 +92,11 @@ absl::Status ProgressRecorder::RecordGap() {
   WR_CHECK(gaps.held().has_value(), "a gap is held");
   const Gap& gap = *gaps.held();
   const uint64_t generation = gaps.generation();
-  // The record is, or may be, that of another pipeline, and each start finds the gap itself.
+  // The record is, or may be, that of another pipeline, or of an earlier time in this cluster, and
+  // each start finds the gap itself.
   const bool foreign = HasCode(gap.error, ErrorCode::kProgressForeign) ||
-                       HasCode(gap.error, ErrorCode::kSystemChanged);
+                       HasCode(gap.error, ErrorCode::kSystemChanged) ||
+                       HasCode(gap.error, ErrorCode::kClusterChanged);
   const bool done = recorded_ && recorded_->held && recorded_->held->id == gap.id &&
                     recorded_->generation == generation;
   const bool no_positions = !gaps.last_stream() || gaps.last_stream()->awaits_slot();
@@ -112,9 +114,7 @@ absl::Status ProgressRecorder::RecordGap() {
     return absl::OkStatus();
   }
   Progress record = *reading.record;
-  // In another cluster than before, what was accepted earlier says nothing.
-  const bool accepted =
-      record.generation > generation && !HasCode(gap.error, ErrorCode::kClusterChanged);
+  const bool accepted = record.generation > generation;
   const bool others = record.held && record.held->id != recorded_gap_;
   if (accepted || (record.generation >= generation && others)) {
     return absl::OkStatus();
@@ -123,10 +123,12 @@ absl::Status ProgressRecorder::RecordGap() {
     SetPositions(record, *gaps.last_stream());
     record.cluster_id = reading.cluster_id;
   }
-  if (record.generation < generation) {
-    record.generation = generation;
-    record.seen_publication = gaps.seen_publication();  // as the operator accepted it
+  // That of an earlier generation is not compared any more, and a record of `progress init` has
+  // none.
+  if (record.generation < generation || !record.seen_publication) {
+    record.seen_publication = gaps.seen_publication();
   }
+  record.generation = generation;
   record.held = RecordOf(gap);
   record.horizons.clear();  // on a server that may have lost rows, xids are assigned again
   record.published_from = {};

@@ -125,10 +125,11 @@ ResumeState ResumeStateOf(const Progress& record) {
           .ancestors = record.ancestors,
           .frontier = record.frontier,
           .last_published = record.last,
+          .partial = record.partial,
           .settled_before = record.settled_before,
           .latest_commit = record.latest_commit,
           .horizons = record.horizons,
-          .source = Recorded{record.partial}};
+          .source = Recorded()};
 }
 
 void SetPositions(Progress& record, const ResumeState& memory) {
@@ -139,7 +140,7 @@ void SetPositions(Progress& record, const ResumeState& memory) {
   record.settled_before = memory.settled_before;
   record.last = memory.last_published;
   record.latest_commit = memory.latest_commit;
-  record.partial = memory.record() != nullptr ? memory.record()->partial : PartialTransaction();
+  record.partial = memory.partial;
 }
 
 Progress ProgressFrom(const Config& config, const SourceInfo& info) {

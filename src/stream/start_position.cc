@@ -166,7 +166,7 @@ absl::Status CheckEvidence(const ResumeState& memory, Lsn confirmed, Lsn fork,
                            const ServerInfo& server) {
   const bool named =
       memory.last_published.valid() && memory.settled_before <= memory.last_published.behind();
-  if (memory.record() == nullptr || named || memory.record()->partial.valid()) {
+  if (memory.record() == nullptr || named || memory.partial.valid()) {
     return absl::OkStatus();
   }
   const Lsn begun = server.ancestors.empty() ? Lsn() : server.ancestors.back().end;
@@ -186,10 +186,10 @@ WallTime LatestCommit(const ResumeState& memory, const StartDecision& decision,
   const bool sent_again = decision.settled_before.commit_lsn > decision.position;
   const bool unknown = memory.latest_commit == WallTime::max();
   const WallTime latest = unknown && !sent_again ? server.now : memory.latest_commit;
-  const PublishedTransaction begun = memory.stream() != nullptr
-                                         ? memory.stream()->unfinished.transaction
-                                         : memory.record()->partial.transaction;
-  return std::max(latest, begun.commit_time);
+  const LeftByStream* stream = memory.stream();
+  const WallTime begun =
+      stream != nullptr ? stream->unfinished.transaction.commit_time : WallTime::min();
+  return std::max({latest, begun, memory.partial.transaction.commit_time});
 }
 
 // The stream starts at the slot's position, although more was handled: only what the server sends
@@ -218,13 +218,14 @@ StartDecision CompareHistory(const ResumeState& memory, Lsn confirmed, Lsn fork)
   if (kept && last.commit_lsn >= confirmed) {
     decision.expected = last;
   }
-  const PartialTransaction partial =
-      stream == nullptr ? memory.record()->partial : PartialTransaction();
-  if (partial.valid() && partial.transaction.commit_lsn < fork) {
+  const PartialTransaction& partial = memory.partial;
+  const Lsn partly = partial.transaction.commit_lsn;
+  if (published_only && partial.valid() && partly >= decision.settled_before.commit_lsn &&
+      partly < fork) {
     decision.partial = partial;
     decision.expected_next = partial.transaction;
     decision.settled_before = partial.last_row().Next();
-  } else if (!published_only && stream->unfinished.transaction.valid()) {
+  } else if (!published_only && stream->unfinished.next > decision.settled_before) {
     decision.expected_next = stream->unfinished.transaction;
     decision.settled_before = stream->unfinished.next;
   }

@@ -35,14 +35,12 @@ struct LeftByStream {
   Lsn resume;  // AckTracker::resume(), not before the frontier
   // The last transaction with events before `resume`; its records may be in flight.
   PublishedTransaction last_handled;
-  // The transaction behind `resume` whose first rows the stream has handled.
+  // The transaction whose first rows the stream has handled, if it has not handled all of them.
   UnfinishedTransaction unfinished;
 };
 
 // The memory is that of a progress record, and no stream of this process has begun from it.
-struct Recorded {
-  PartialTransaction partial;  // the transaction behind the frontier whose first rows are published
-};
+struct Recorded {};
 
 // An operator has accepted that there is no usable slot. The relay waits until someone creates one,
 // and reads that one from its confirmed position. It does not know what is published.
@@ -57,6 +55,8 @@ struct ResumeState {
   bool slot_was_taken = false;  // another process was seen holding the slot since
   // The last transaction with events before the frontier.
   PublishedTransaction last_published;
+  // The transaction behind the frontier whose first rows are published, as far as that is recorded.
+  PartialTransaction partial;
   Lsn settled_before;  // Progress::settled_before; what was handled since is behind it
   // No transaction that was handled committed later; the largest time: unknown.
   WallTime latest_commit = WallTime::max();

@@ -17,6 +17,7 @@ constexpr std::array<Micros, 4> kSpacing = {Micros(0), std::chrono::minutes(1),
 void XidHorizons::Restore(std::span<const XidHorizon> recorded) {
   WR_CHECK(recorded.size() <= kKept, "a record keeps at most four horizons");
   Clear();
+  restored_ = true;
   for (size_t i = 0; i < recorded.size(); ++i) {
     kept_[recorded.size() - 1 - i] = recorded[i];
   }
@@ -35,9 +36,10 @@ void XidHorizons::ForgetAfter(Lsn fork) {
 void XidHorizons::Add(const XidHorizon& horizon) {
   const std::optional<XidHorizon> last = waiting_.empty() ? kept_.front() : waiting_.back();
   // A reading that goes back is of another server.
-  const bool due = !last || (horizon.taken - last->taken >= kReadInterval &&
+  const bool due = !last || ((restored_ || horizon.taken - last->taken >= kReadInterval) &&
                              horizon.xid >= last->xid && horizon.insert_lsn >= last->insert_lsn);
   if (due && waiting_.size() < kMostWaiting) {
+    restored_ = false;
     waiting_.push_back(horizon);
   }
 }

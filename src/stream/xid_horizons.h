@@ -26,8 +26,8 @@ class XidHorizons {
   void ForgetAfter(Lsn fork);
   void Clear() { *this = XidHorizons(); }
 
-  // A new reading. Ignored within ten seconds of the last one, and while too many wait for the
-  // frontier.
+  // A new reading. Ignored within ten seconds of the last one that was not restored, and while too
+  // many wait for the frontier.
   void Add(const XidHorizon& horizon);
   // Everything before `frontier` is published.
   void Pass(Lsn frontier);
@@ -47,6 +47,7 @@ class XidHorizons {
   void Keep(size_t level, const XidHorizon& horizon);
 
   RingQueue<XidHorizon> waiting_;
+  bool restored_ = false;                              // and nothing was added since
   std::array<std::optional<XidHorizon>, kKept> kept_;  // the newest first
 };
 

@@ -242,6 +242,7 @@ void SimPostgres::FailOver(Lsn fork, Lsn confirmed, bool with_slot) {
   log_.Write(200);
   FlushAll();
   if (rewrites_lost_) {
+    unlogged_at_ = std::min(unlogged_at_, log_.end());
     RewriteLeaf();  // the administrator repeats the command
   }
 }

@@ -516,6 +516,7 @@ void SimSource::NoteFrontier(const Progress& record) {
 void SimSource::OnRecordRead(const Progress& record) {
   looked_record_ = record;
   record_read_ = record;
+  losses_at_read_ = host_.record_losses();
   NoteFrontier(record);
 }
 
@@ -593,6 +594,9 @@ void SimSource::OnGapRecorded(const Progress& record) {
 void SimSource::OnGapAccepted(bool of_the_slot) {
   dropped_slot_.reset();
   unrecorded_ = true;
+  if (!of_the_slot) {
+    awaited_end_ = std::max(awaited_end_, handled_end_);  // the positions are kept
+  }
   handled_end_ = Lsn();
   context_.oracle.OnMemoryLost();
   if (!of_the_slot) {

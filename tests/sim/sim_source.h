@@ -93,6 +93,8 @@ class SimSource final : public ReplicationSource {
   bool in_transaction() const { return in_transaction_; }
   // The one that the relay has read last, on any connection.
   const std::optional<Progress>& record_read() const { return record_read_; }
+  // Since then.
+  bool record_was_lost() const { return host_.record_losses() != losses_at_read_; }
   // Whether the stream has still to contain the last transaction of the record.
   bool awaits_last() const { return expected_ && !last_passed_; }
   // Whether the stream is before the last transaction that is recorded as published: until it has
@@ -194,6 +196,7 @@ class SimSource final : public ReplicationSource {
   // has held the slot.
   bool must_recall_ = true;
   std::optional<Progress> record_read_;  // last, on any connection
+  int losses_at_read_ = 0;
   std::optional<Progress> looked_record_;
   std::optional<bool> knew_publication_;  // nullopt: not opened yet
   std::optional<Progress> memory_;

@@ -455,7 +455,8 @@ void Simulation::CheckGapIsRecorded(const RelayProcess& process, const Gap& gap)
                          kafka_.topic(kProgressTopic).denied || !kafka_.ProgressIsStable();
   const bool exempt = scenario_.second_relay || process.asleep() || process.has_accepted() ||
                       HasCode(gap.error, ErrorCode::kProgressForeign) ||
-                      HasCode(gap.error, ErrorCode::kSystemChanged);
+                      HasCode(gap.error, ErrorCode::kSystemChanged) ||
+                      HasCode(gap.error, ErrorCode::kClusterChanged);
   if (records_progress() && kafka_.progress() && !disturbed && !exempt &&
       !kafka_.progress()->held) {
     context_.oracle.Fail("I13 gaps",

@@ -672,7 +672,7 @@ TEST_F(ProgressRecorderTest, TheRecordOfAnotherClusterIsNoAcceptance) {
   progress_.stored = there;
   Pass(seconds(30));
   ExpectHeld(ErrorCode::kClusterChanged);
-  EXPECT_TRUE(progress_.stored->held);
+  EXPECT_FALSE(progress_.stored->held);
   Accept();
   EXPECT_TRUE(postgres_.streaming());
   Commit("b");

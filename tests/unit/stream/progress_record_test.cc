@@ -122,7 +122,7 @@ TEST_F(ProgressRecordTest, WhatARelayRemembers) {
   EXPECT_EQ(memory.frontier, Lsn(500));
   EXPECT_EQ(memory.last_published, record.last);
   ASSERT_NE(memory.record(), nullptr);
-  EXPECT_EQ(memory.record()->partial, record.partial);
+  EXPECT_EQ(memory.partial, record.partial);
   EXPECT_FALSE(memory.slot_was_taken);
 }
 

@@ -30,7 +30,7 @@ class StartPositionTest : public ::testing::Test {
     return record;
   }
   LeftByStream& stream() { return std::get<LeftByStream>(memory_->source); }
-  PartialTransaction& partial() { return std::get<Recorded>(memory_->source).partial; }
+  PartialTransaction& partial() { return memory_->partial; }
   void ForkAt(Lsn end) {
     info_.server.timeline = 2;
     info_.server.ancestors = {{1, end}};
@@ -404,6 +404,23 @@ TEST_F(StartPositionTest, APromotionKeepsWhatARunningRelayHasPublished) {
   decision = Decide();
   EXPECT_FALSE(decision->expected.valid());
   EXPECT_EQ(decision->settled_before, (Position{Lsn(520), Lsn(), 0}));
+}
+
+// The first rows of a transaction that a record has are published, also where another instance has
+// sent them.
+TEST_F(StartPositionTest, APromotionKeepsTheRecordedPartOfATransaction) {
+  Remember(600, 800);
+  partial() = {
+      .transaction = {.commit_lsn = Lsn(900), .xid = 9}, .row_lsn = Lsn(850), .row_index = 1};
+  EXPECT_FALSE(Decide()->partial.valid());
+  ForkAt(Lsn(950));
+  EXPECT_EQ(Decide()->partial, partial());
+  EXPECT_EQ(Decide()->settled_before, partial().last_row().Next());
+  ForkAt(Lsn(890));
+  EXPECT_FALSE(Decide()->partial.valid());
+  memory_->last_published = {.commit_lsn = Lsn(901), .xid = 10};
+  ForkAt(Lsn(950));
+  EXPECT_FALSE(Decide()->partial.valid());
 }
 
 TEST_F(StartPositionTest, ARecordCountsUpToTheFork) {

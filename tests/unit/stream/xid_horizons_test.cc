@@ -63,6 +63,10 @@ TEST(XidHorizonsTest, ARecordIsContinued) {
   const std::vector<XidHorizon> recorded = {At(10), At(70), At(80)};
   horizons.Restore(recorded);
   EXPECT_EQ(horizons.kept(), recorded);
+  horizons.Add(At(81));  // a proof of this stream is not awaited for ten seconds
+  horizons.Add(At(82));
+  horizons.Pass(Lsn(82));
+  EXPECT_EQ(horizons.newest(), At(81));
   horizons.ForgetAfter(Lsn(70));
   EXPECT_THAT(horizons.kept(), ElementsAre(At(10), At(70)));
   horizons.Clear();
