@@ -28,9 +28,9 @@
 
 namespace walrelay {
 
-// What a relay knows of the source, for the relay that replaces it in the same process.
+// Passes what a relay knows of the source to the relay that replaces it in the same process.
 struct SourceMemory {
-  // Of the detector:
+  // The detector's part.
   std::optional<ResumeState> last_stream;
   std::string publication_name;
   std::optional<PublicationState> publication;
@@ -42,7 +42,7 @@ struct SourceMemory {
   std::optional<Progress> replaced;
   std::optional<HeldGap> accepted_gap;
   std::string cluster_id;
-  // Of the connector:
+  // The connector's part.
   bool slot_seen = false;
   bool slot_created = false;
   bool record_seen = false;
@@ -175,8 +175,8 @@ class GapDetector {
   const SourceConfig& source_;
   const Clock& clock_;
   AckTracker& tracker_;
-  // Of the last stream, or of the last acceptance; nullopt before the first stream: there is
-  // nothing to compare with.
+  // The memory that the last stream, or the last acceptance, has left; nullopt before the first
+  // stream: there is nothing to compare with.
   std::optional<ResumeState> last_stream_;
   // The last reading that found no problem, by this process or by the writer of the record.
   std::optional<PublicationState> publication_;

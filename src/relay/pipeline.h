@@ -134,15 +134,15 @@ class Pipeline {
   // A row or a message of a transaction that is not an event.
   absl::StatusOr<Outcome> PassRowOfOrigin();
   absl::Status OnUpdate(const pgoutput::Update& update);
-  // A row that is no event: counted, because every row has a position.
+  // Counts a row that is not an event: every row has a position.
   absl::Status OnNoEvent(uint32_t relation_oid, std::string_view reason);
   void OnTruncate(const pgoutput::Truncate& truncate);
 
   // Hands a record to the sender at the next position; counts the row when that is done.
   absl::StatusOr<Outcome> Send(const Record& record);
-  // Of the row that is being handled. REQUIRES: a transaction is open.
+  // The position of the row that is being handled. REQUIRES: a transaction is open.
   Position CurrentPosition() const;
-  // Behind the rows that were handled. REQUIRES: a transaction is open.
+  // The position behind the rows that were handled. REQUIRES: a transaction is open.
   Position NextPosition() const;
   // Applies on_error to a row that cannot be published. Unless the outcome is kHandled, the row is
   // offered again.
@@ -168,7 +168,7 @@ class Pipeline {
   AckTracker& tracker_;
   RecordSender& sender_;
   Metrics& metrics_;
-  // Of this session: the server describes its tables again in the next one.
+  // They belong to this session: the server describes its tables again in the next one.
   pgoutput::Decoder decoder_;
   pgoutput::RelationCache relations_;
   MessageRow message_row_;

@@ -36,7 +36,7 @@ struct Restart {
   bool single_step = false;
 };
 
-// What has become of the transactions, for operators.
+// Tells operators what has become of the transactions.
 struct TransactionHistory {
   bool claimed = false;    // the producer has claimed its transactional id
   uint64_t committed = 0;  // since the process started

@@ -85,7 +85,7 @@ class ProgressRecorder final : public DeliverySink {
   // the stream started.
   void OnXidsRead(const XidReading& xids, MonoTime begun);
 
-  // What a record says about the stream.
+  // A record says this about the stream.
   struct Published {
     Lsn frontier;
     PublishedTransaction last;

@@ -165,7 +165,7 @@ void Relay::RecordProgress(MonoTime now) {
 
 // --- the producer
 
-// While nothing is in flight, time without a delivery is no stall.
+// While nothing is in flight, time without a delivery is not a stall.
 void Relay::DrainReports(MonoTime now) {
   if (tracker_.records_in_flight() == 0) {
     state_.last_delivery = now;
@@ -294,7 +294,7 @@ void Relay::Connect(MonoTime now) {
   state_.has_streamed = true;
   started_ = true;
   state_.last_error = absl::OkStatus();
-  // What the frontier was when the stream began is no progress of this stream.
+  // The stream began at that frontier: it is not its progress.
   noted_frontier_ = tracker_.frontier();
 }
 

@@ -69,8 +69,8 @@ class Relay {
     SnapshotSource* snapshots = nullptr;  // with source.wait_visible
     ProgressTopic* progress = nullptr;    // unless pipeline.progress is "off"
     uint32_t routing = 0;                 // RoutingDigest(), with pipeline.mode "topics"
-    // Of the relay that this one replaces in the same process, after a change of the configuration:
-    // an error that would end a first start is then retried.
+    // The memory of the relay that this one replaces in the same process, after a change of the
+    // configuration: an error that would end a first start is then retried.
     std::optional<SourceMemory> memory;
   };
 
@@ -121,7 +121,8 @@ class Relay {
   // Why the relay finished; OK after a drain, and as long as it has not finished.
   const absl::Status& result() const { return state_.result; }
 
-  // What is known of the source, for the relay that replaces this one. REQUIRES: finished().
+  // Returns what is known of the source, for the relay that replaces this one. REQUIRES:
+  // finished().
   SourceMemory memory() const;
 
   // For the loop's poll(): -1 without a producer. Each producer has another one, so it must be read
@@ -157,7 +158,7 @@ class Relay {
   bool SkipIfAccepted(const SourceInfo& info);
   // One check of the slot by a standby. REQUIRES: the phase is kWaitingForSlot.
   void WaitForSlot(MonoTime now);
-  // What follows from the error of an attempt, or of the session: both end without a session.
+  // React to the error of an attempt, or of the session: both end without a session.
   void OnConnectError(const absl::Status& error, MonoTime now);
   void OnSessionError(const absl::Status& error, MonoTime now);
   // Holds the gap: drops the records in flight with their producer; the source is checked again at
@@ -210,14 +211,14 @@ class Relay {
   StatusReporter reporter_;
   std::unique_ptr<Session> session_;
 
-  // Of connection attempts; reset by progress, not by a connection.
+  // Delays connection attempts; progress resets it, a connection does not.
   Backoff reconnect_backoff_;
   Backoff stuck_backoff_;  // of a stream that fails repeatedly at the same position
   // Opened without a permanent error: from then on errors do not end the process.
   bool started_ = false;
   Lsn noted_frontier_;  // at the last connection, or at the last progress since
-  // Of the last stream: system, timeline and where it began, generation. Positions of rows are
-  // comparable there.
+  // The history of the last stream: system, timeline and where it began, generation. Positions of
+  // rows are comparable within it.
   std::tuple<std::string, uint32_t, Lsn, uint64_t> history_;
 
   // The stream was closed because the slot is being invalidated while nothing is read: the number
@@ -231,7 +232,7 @@ class Relay {
   MonoTime check_cluster_at_;
   std::string reported_gap_;  // the id of the gap in the log; "": none is held
   MonoTime awake_at_;         // when the process last ran a turn
-  // Of the drain, from the first request on.
+  // The drain, which begins with the first request, ends then.
   MonoTime drain_deadline_;
 };
 

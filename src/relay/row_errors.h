@@ -1,5 +1,4 @@
-// What the errors of a row mean: which of them concern a single row, and what the configuration
-// says about such a row.
+// Says which errors concern a single row, and what the configuration says about such a row.
 //
 // Pure.
 #pragma once

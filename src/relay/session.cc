@@ -249,7 +249,7 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
   if (pending.empty() || !due) {
     return absl::OkStatus();
   }
-  // Of the records of earlier turns: all of this turn belong to the next wave.
+  // The records of earlier turns are a wave; all of this turn belong to the next one.
   const bool in_wave = HoldsBack(now) && !draining;
   const size_t in_flight = parts_.tracker.records_in_flight();
   const size_t received = pending.size();

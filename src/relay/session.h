@@ -63,7 +63,7 @@ class Session {
   // One bounded turn. With `draining`, nothing is handled after the end of the open transaction. An
   // error ends the session: from then on only the const methods may be called. Errors: those of the
   // source, of Pipeline::Handle() and of VisibilityGate::Turn(), WR-2004 for a server that shuts
-  // down, WR-2006 for a silent one. A row or topic that blocks is no error here: see
+  // down, WR-2006 for a silent one. A row or topic that blocks is not an error here: see
   // blocking_error().
   absl::Status Turn(bool draining);
 
@@ -116,7 +116,7 @@ class Session {
   Micros lag() const;
 
  private:
-  // What handling of the next message waits for.
+  // The reason why the next message is not handled yet.
   // Each reason ends in its own way, which MayHandle() and NextWakeup() know: by a report (window,
   // producer, topic, report, progress), by time (log, error), or by an answer of Postgres
   // (visibility).
@@ -148,8 +148,8 @@ class Session {
   void MeasureStages(WallTime committed, WallTime sent);
   // Sends a status update if one is due, and detects a server that is silent or shutting down.
   absl::Status Report(MonoTime now);
-  // What the recorder allows. Nothing new before the history is known to be the recorded one, and
-  // before a producer has claimed its transactional id.
+  // The recorder limits it. It does not grow before the history is known to be the recorded one,
+  // and before a producer has claimed its transactional id.
   Lsn confirmable() const;
   // Confirms confirmable(), and nothing beyond it.
   absl::Status SendStatus(MonoTime now, FeedbackCause cause);

@@ -91,7 +91,7 @@ class StatusReporter {
   // "" while nothing is waited for.
   std::string WaitReason(MonoTime now, const Session* session) const;
   // Logs a state, or an error code, that differs from the published one.
-  // What the stream has published, for other threads.
+  // Shows other threads what the stream has published.
   void PublishProof(MonoTime now);
   void OnChange(const RelayStatus& status, const Session* session);
   RelayFigures Figures(MonoTime now, const Session* session) const;
@@ -109,7 +109,7 @@ class StatusReporter {
   std::optional<Silent> Silence(MonoTime now, const Session& session) const;
   bool RowsMayWait() const;
   std::optional<WallTime> SilentSince(MonoTime now, const Session* session) const;
-  // Of a relay that cannot read: a lower bound of the age of what it has not seen.
+  // How long the relay has been unable to read: what it has not seen may be that old, or older.
   Micros TimeCutOff(MonoTime now) const;
   // Adds a point to the chart every ten seconds, from the events since the last one.
   void AddPoint(MonoTime now);
@@ -130,7 +130,7 @@ class StatusReporter {
   std::optional<MonoTime> last_point_;
   // Its gauges are left to that instance.
   bool stood_by_ = false;  // another instance held the slot at the last attempt
-  // What operators have seen last; a line is logged when it changes.
+  // Operators have seen these last; a line is logged when they change.
   RelayState published_state_ = RelayState::kStopped;
   absl::Status published_error_;
   WallTime published_since_;

@@ -11,7 +11,8 @@ namespace {
 // While more arrives all the time: consumers see nothing before the commit.
 constexpr Micros kLongestGathering = std::chrono::milliseconds(50);
 constexpr Micros kLongestWait = std::chrono::seconds(1);
-// Of a connection attempt, which may block for longer; without Kafka the transaction does not end.
+// A connection attempt waits for a commit so long. The attempt itself may block for longer; without
+// Kafka the transaction does not end.
 constexpr Micros kLongestDelay = std::chrono::seconds(5);
 
 }  // namespace

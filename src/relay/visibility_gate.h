@@ -46,8 +46,8 @@ class VisibilityGate {
   bool Admits(uint32_t xid, MonoTime now);
 
   // Processes an answer, and sends a query when one is due. Call it in each turn. Error: the stream
-  // has ended, and a new session is needed. A query that fails for another reason is no error: it
-  // is repeated after a back-off, and reason() returns it.
+  // has ended, and a new session is needed. A query that fails for another reason is not an error:
+  // it is repeated after a back-off, and reason() returns it.
   absl::Status Turn(MonoTime now);
 
   // Whether a transaction that Admits() rejected is not known to be visible yet.

@@ -23,7 +23,7 @@ constexpr double kNoTrend = 0.1;
 // Beyond this horizon a forecast is meaningless.
 constexpr Micros kSight = std::chrono::hours(24 * 30);
 
-// Of `bytes` at a constant rate. nullopt: never, or too far away to say.
+// The time in which `bytes` are written at a constant rate. nullopt: never, or too far away to say.
 std::optional<Micros> TimeFor(double bytes, double per_second) {
   if (bytes <= 0) {
     return Micros(0);

@@ -30,7 +30,7 @@ constexpr int kSlackLeft = 2;
 // A relay that reconnects or is replaced.
 constexpr Micros kShortAbsence = std::chrono::seconds(30);
 
-// Of the WAL that the slot may retain before the first limit; 0 without a limit.
+// The used share of the WAL that the slot may retain before the first limit; 0 without a limit.
 double UsedShare(const SlotSample& sample) {
   if (!sample.reserve_bytes()) {
     return 0;
@@ -40,7 +40,8 @@ double UsedShare(const SlotSample& sample) {
   return retained + reserve > 0 ? retained / (retained + reserve) : 1;
 }
 
-// Of idle_replication_slot_timeout; 0 while the slot is read, and during a short reconnection.
+// The elapsed share of idle_replication_slot_timeout; 0 while the slot is read, and during a short
+// reconnection.
 double IdleShare(const SlotSample& sample) {
   if (!sample.idle_until()) {
     return 0;

@@ -9,7 +9,7 @@
 namespace walrelay {
 namespace {
 
-// What the primary's disk holds because of the slot. The confirmed position does not matter:
+// The primary's disk holds so much because of the slot. The confirmed position does not matter:
 // decoding restarts at restart_lsn.
 uint64_t RetainedBytes(const ServerInfo& server, const SlotInfo& slot) {
   return BytesBetween(slot.restart_lsn, server.wal_end);

@@ -83,7 +83,7 @@ class Feedback {
   MonoTime last_received_;
   MonoTime last_sent_;
   std::optional<MonoTime> last_ping_;
-  // Of the last update: the next one must not confirm less.
+  // The last update confirmed this: the next one must not confirm less.
   Lsn sent_frontier_;
   bool reply_wanted_ = false;
 

@@ -47,8 +47,8 @@ class Pacer {
   // next message is fresh.
   void OnNothingToRead(Micros silence) { lag_ = silence > kLive ? Micros(0) : lag_; }
 
-  // Records that this many records were produced at this time: a wave. A single record is no reason
-  // to linger, however soon it follows. REQUIRES: records > 0; time does not move backwards.
+  // Records that this many records were produced at this time: a wave. A single record is not a
+  // reason to linger, however soon it follows. REQUIRES: records > 0; time does not move backwards.
   void OnProduced(MonoTime now, size_t records) {
     WR_CHECK(records > 0, "a wave has records");
     WR_CHECK(now >= produced_at_, "waves follow one another");

@@ -1,5 +1,4 @@
-// What a progress record says about a pipeline: whose it is, and what a relay that reads it
-// remembers.
+// Interprets a progress record: which pipeline it is of, and what a relay that reads it remembers.
 //
 // Pure functions.
 #pragma once
@@ -51,7 +50,7 @@ bool IsSameVersion(const Progress& one, const Progress& other);
 // The publication of this name as the record has it; nullopt: it has another one, or none.
 std::optional<PublicationState> PublicationOf(const Progress& record, std::string_view name);
 
-// What a relay remembers that has published everything in the record.
+// Returns the memory of a relay that has published everything in the record.
 ResumeState ResumeStateOf(const Progress& record);
 
 // Makes the record one of what `memory` says is published. It leaves what it says of xids.

@@ -1,6 +1,6 @@
 // PublishedXids: which rows of a server's outbox tables are published, as a progress record proves.
 //
-// What is not in the range may be published, too: newer rows that no horizon covers yet, and rows
+// Rows outside of the range may be published, too: newer rows that no horizon covers yet, and rows
 // from before the slot or from before an accepted gap.
 //
 // Pure.
@@ -41,10 +41,10 @@ struct PublishedXids {
 };
 
 // nullopt: the record proves nothing for rows of this server: it is of another system, or of a
-// timeline that is no ancestor of the server's, the server's WAL ends before the recorded frontier
-// (it was restored), or no horizon is from before the fork. A server that was restored on its
-// timeline, and has grown past the frontier, is not recognized here: a relay recognizes it by the
-// stream (WR-2204).
+// timeline that is not an ancestor of the server's, the server's WAL ends before the recorded
+// frontier (it was restored), or no horizon is from before the fork. A server that was restored on
+// its timeline, and has grown past the frontier, is not recognized here: a relay recognizes it by
+// the stream (WR-2204).
 std::optional<PublishedXids> PublishedXidsOf(const Progress& record, const ServerInfo& server);
 
 }  // namespace walrelay

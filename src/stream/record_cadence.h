@@ -15,7 +15,7 @@
 
 namespace walrelay {
 
-// What a record would say that the last one does not.
+// Lists what a record would say that the last one does not.
 struct Unrecorded {
   bool events = false;     // that events are published; or nothing was recorded of this stream
   bool horizon = false;    // that rows before another horizon are published: `prune` waits for it
@@ -39,7 +39,7 @@ class RecordCadence {
   // The first record of a stream does not wait: it says more than a position.
   void OnStreamStarted(MonoTime now) { position_due_ = now; }
   void OnRecorded(MonoTime now);
-  // Of whatever the next record is: not before `retry_at`.
+  // The next record, whatever it is, is not due before `retry_at`.
   void OnRefused(MonoTime retry_at) { due_ = retry_at; }
 
   // Whether to record `what` now.
