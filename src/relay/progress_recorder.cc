@@ -334,8 +334,8 @@ std::optional<Progress> ProgressRecorder::Proof() const {
   proof.frontier = parts_.tracker.frontier();
   proof.horizons = HorizonsBefore(proof.frontier);
   proof.published_from = published_from_;
-  if (proof.horizons.empty() || proof.horizons.back() == earlier_horizon_) {
-    return std::nullopt;
+  if (!proof.horizons.empty() && proof.horizons.back() == earlier_horizon_) {
+    proof.horizons.clear();
   }
   return proof;
 }
