@@ -99,10 +99,10 @@ class ProgressRecorder final : public DeliverySink {
   // Writes a record, in any case; true if the producer has accepted it. Without a stream it is one
   // of the last stream.
   bool Record(MonoTime now, const Published& published);
-  // What the stream has published by now; nullopt without a stream, while nothing is recorded, and
-  // before the stream has passed a horizon that was read since it started. Until then the server
-  // may have been restored: it may lack the last recorded transaction, which is before that
-  // horizon, and may assign xids again.
+  // What the stream has published by now; nullopt without a stream, and while nothing is recorded.
+  // It has no horizons before the stream has passed one that was read since it started. Until then
+  // the server may have been restored: it may lack the last recorded transaction, which is before
+  // that horizon, and may assign xids again.
   std::optional<Progress> Proof() const;
   // The walsender of the last stream, and the start of its server. 0 before the first stream.
   int backend_pid() const { return backend_pid_; }
