@@ -123,7 +123,7 @@ absl::Status ProgressRecorder::RecordGap() {
     SetPositions(record, *gaps.last_stream());
     record.cluster_id = reading.cluster_id;
   }
-  // That of an earlier generation is not compared any more, and a record of `progress init` has
+  // A relay does not compare the publication of an earlier generation, and `progress init` records
   // none.
   if (record.generation < generation || !record.seen_publication) {
     record.seen_publication = gaps.seen_publication();

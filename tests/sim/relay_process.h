@@ -71,8 +71,8 @@ class RelayProcess final : private RelayHost {
   void Replace(Micros pause);
   void StandStill();
   void GoOn();
-  // Another process blocks until then, in its own turn; the simulator returns to this one
-  // afterwards. The wait of this one takes as long, which is no silence of the relay.
+  // Another process blocks until `time` in its own turn, and the simulator continues this one only
+  // then. The judge does not count that time as a silence of this relay.
   void HoldUpUntil(MonoTime time);
   void OnServerShuttingDown() { shutdown_noticed_ = true; }
   void OnRetainedLimit() { limit_noticed_ = true; }

@@ -875,6 +875,7 @@ TEST_F(ProgressRecorderTest, HandsTheProofToOtherThreads) {
   kafka_.auto_acknowledge = false;
   const Lsn end = Commit("a");
   Pass(seconds(1));
+  EXPECT_LT(board_.published()->progress.frontier, end);
   EXPECT_THAT(board_.published()->progress.horizons, IsEmpty());
   kafka_.AcknowledgeAll();
   Pass(milliseconds(250));
@@ -895,7 +896,7 @@ TEST_F(ProgressRecorderTest, EachStreamProvesItsOwnHorizon) {
   relay_->OnXidsRead(Xids(900), clock_.Now());
   Commit("a");
   Pass(seconds(1));
-  ASSERT_TRUE(board_.published().has_value());
+  ASSERT_THAT(board_.published()->progress.horizons, SizeIs(1));
   postgres_.BreakConnection();
   Pass(seconds(20));
   ASSERT_EQ(State(), RelayState::kStreaming);
@@ -925,9 +926,6 @@ TEST_F(ProgressRecorderTest, AnXidThatIsAssignedAgainIsFound) {
 
 TEST_F(ProgressRecorderTest, TheProofOfAnEndedStreamIsMarked) {
   Start();
-  Pass(seconds(1));
-  relay_->OnXidsRead(Xids(900), clock_.Now());
-  Commit("a");
   Pass(seconds(1));
   EXPECT_TRUE(board_.published()->streaming);
   postgres_.open_error = Error(ErrorCode::kConnectionLost, "refused");
