@@ -32,7 +32,7 @@ bool TakeNumber(std::string_view& text, Number& out) {
 }  // namespace
 
 std::string AnswerPublished(const std::optional<PublishedProof>& published) {
-  if (!published || !published->streaming) {
+  if (!published || !published->current) {
     return std::string(kNone);
   }
   return fmt::format("{}{} {}\n{}", kProof, published->backend_pid,

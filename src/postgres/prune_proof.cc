@@ -12,7 +12,7 @@ namespace walrelay {
 // statements that prune compare the server again.
 std::optional<PruneProof> ProofForPruning(const std::optional<PublishedProof>& published,
                                           const SourceConfig& source) {
-  if (!published || !published->streaming) {
+  if (!published || !published->current) {
     return std::nullopt;
   }
   const Progress& progress = published->progress;

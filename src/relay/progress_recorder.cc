@@ -326,7 +326,7 @@ std::vector<XidHorizon> ProgressRecorder::HorizonsBefore(Lsn frontier) const {
   return horizons.kept();
 }
 
-std::optional<Progress> ProgressRecorder::Proof() const {
+std::optional<PublishedProof> ProgressRecorder::Proof(MonoTime now) const {
   if (!enabled() || !streaming_) {
     return std::nullopt;
   }
@@ -334,10 +334,12 @@ std::optional<Progress> ProgressRecorder::Proof() const {
   proof.frontier = parts_.tracker.frontier();
   proof.horizons = HorizonsBefore(proof.frontier);
   proof.published_from = published_from_;
-  if (!proof.horizons.empty() && proof.horizons.back() == earlier_horizon_) {
-    proof.horizons.clear();
-  }
-  return proof;
+  const bool current = !proof.horizons.empty() && proof.horizons.back() != earlier_horizon_;
+  return PublishedProof{.progress = std::move(proof),
+                        .current = current,
+                        .backend_pid = backend_pid_,
+                        .server_started = server_started_,
+                        .as_of = now};
 }
 
 // The topic has one partition.

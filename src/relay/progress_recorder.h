@@ -28,6 +28,7 @@
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
 #include "walrelay/progress.h"
+#include "walrelay/published_proof.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
@@ -99,14 +100,11 @@ class ProgressRecorder final : public DeliverySink {
   // Writes a record, in any case; true if the producer has accepted it. Without a stream it is one
   // of the last stream.
   bool Record(MonoTime now, const Published& published);
-  // What the stream has published by now; nullopt without a stream, and while nothing is recorded.
-  // It has no horizons before the stream has passed one that was read since it started. Until then
-  // the server may have been restored: it may lack the last recorded transaction, which is before
-  // that horizon, and may assign xids again.
-  std::optional<Progress> Proof() const;
-  // The walsender of the last stream, and the start of its server. 0 before the first stream.
-  int backend_pid() const { return backend_pid_; }
-  WallTime server_started() const { return server_started_; }
+  // What the stream has published as of `now`; nullopt without a stream, and while nothing is
+  // recorded. It is current once the stream has passed a horizon that was read since it started.
+  // Until then the server may have been restored: it may lack the last recorded transaction, which
+  // is before that horizon, and may assign xids again.
+  std::optional<PublishedProof> Proof(MonoTime now) const;
   // Whether a record is in flight.
   bool in_flight() const { return in_flight_.has_value(); }
   // When to call Turn() again if nothing happens before.

@@ -290,8 +290,7 @@ void StatusReporter::PublishProof(MonoTime now) {
     parts_.board.ForgetPublished();
     return;
   }
-  parts_.board.SetPublished(parts_.recorder.Proof(), parts_.recorder.backend_pid(),
-                            parts_.recorder.server_started(), now);
+  parts_.board.SetPublished(parts_.recorder.Proof(now));
 }
 
 // A degraded state without a session is a lost connection, which was logged when it happened.

@@ -245,20 +245,14 @@ class StatusBoard {
     return shown_.slot;
   }
 
-  // Sets what the running stream has published as of `now`; nullopt: nothing yet, or no stream
-  // runs. `backend_pid` is its walsender, and `server_started` the start of that server. The last
-  // proof remains after its stream has ended, marked so.
-  void SetPublished(std::optional<Progress> published, int backend_pid, WallTime server_started,
-                    MonoTime now) {
+  // Sets what the running stream has published; nullopt: no stream runs. The last proof remains
+  // after its stream has ended, marked so.
+  void SetPublished(std::optional<PublishedProof> published) {
     const std::lock_guard lock(mutex_);
     if (published) {
-      proof_ = {.progress = *std::move(published),
-                .streaming = true,
-                .backend_pid = backend_pid,
-                .server_started = server_started,
-                .as_of = now};
+      proof_ = std::move(published);
     } else if (proof_) {
-      proof_->streaming = false;
+      proof_->current = false;
     }
   }
   // The relay holds a gap: the last proof may be of another server.

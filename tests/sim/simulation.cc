@@ -234,7 +234,8 @@ void Simulation::CheckProofs() {
   const ServerInfo server = postgres_.Facts().server;
   for (const auto& process : processes_) {
     const auto proof = process ? process->published() : std::nullopt;
-    if (proof && postgres_.sender() && postgres_.sender()->pid() == proof->backend_pid) {
+    if (proof && proof->current && postgres_.sender() &&
+        postgres_.sender()->pid() == proof->backend_pid) {
       context_.coverage.Count("a relay proves what is published");
       CheckProof(PublishedXidsOf(proof->progress, server));
     }

@@ -14,7 +14,7 @@ PublishedProof Proof() {
                        .frontier = Lsn(500),
                        .horizons = {{.xid = 900, .insert_lsn = Lsn(400), .taken = WallTime()}},
                        .published_from = {.xid = 700, .taken = WallTime(Micros(5))}},
-          .streaming = true,
+          .current = true,
           .backend_pid = 4711,
           .server_started = WallTime(Micros(8))};
 }
@@ -23,7 +23,7 @@ TEST(ProofControlTest, AnAnswerHasTheProof) {
   const auto parsed = ParsePublished(AnswerPublished(Proof()));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   ASSERT_TRUE(parsed->has_value());
-  EXPECT_TRUE((*parsed)->streaming);
+  EXPECT_TRUE((*parsed)->current);
   EXPECT_EQ((*parsed)->backend_pid, 4711);
   EXPECT_EQ((*parsed)->server_started, WallTime(Micros(8)));
   const Progress& progress = (*parsed)->progress;
@@ -36,7 +36,7 @@ TEST(ProofControlTest, AnAnswerHasTheProof) {
 
 TEST(ProofControlTest, AnEndedStreamProvesNothing) {
   PublishedProof ended = Proof();
-  ended.streaming = false;
+  ended.current = false;
   EXPECT_EQ(AnswerPublished(ended), "none");
   EXPECT_EQ(AnswerPublished(std::nullopt), "none");
   const auto parsed = ParsePublished("none");

@@ -15,7 +15,7 @@ PublishedProof Proof() {
                        .frontier = Lsn(500),
                        .horizons = {{.xid = 900, .insert_lsn = Lsn(400), .taken = WallTime()}},
                        .published_from = {.xid = 700, .taken = WallTime()}},
-          .streaming = true,
+          .current = true,
           .backend_pid = 4711,
           .server_started = WallTime(Micros(8))};
 }
@@ -34,7 +34,7 @@ TEST(PruneProofTest, TheProofOfARunningStreamCounts) {
 
 TEST(PruneProofTest, TheProofOfAnEndedStreamDoesNot) {
   PublishedProof ended = Proof();
-  ended.streaming = false;
+  ended.current = false;
   EXPECT_FALSE(ProofForPruning(ended, {}).has_value());
   EXPECT_FALSE(ProofForPruning(std::nullopt, {}).has_value());
 }

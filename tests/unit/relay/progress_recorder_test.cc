@@ -89,6 +89,12 @@ class ProgressRecorderTest : public testing::ProgressFixture {
             .timeline = postgres_.info.server.timeline,
             .publication = postgres_.info.publication_state.identity};
   }
+  // Publishes an event, and passes a horizon with this xid.
+  void ProveUpTo(uint64_t xid) {
+    relay_->OnXidsRead(Xids(xid), clock_.Now());
+    Commit("a");
+    Pass(seconds(1));
+  }
   // Readings of which each differs like this from one of the stream's server.
   void ExpectIgnored(const std::vector<std::function<void(XidReading&)>>& differences) {
     Start();
@@ -893,27 +899,25 @@ TEST_F(ProgressRecorderTest, HandsTheProofToOtherThreads) {
 TEST_F(ProgressRecorderTest, EachStreamProvesItsOwnHorizon) {
   Start();
   Pass(seconds(1));
-  relay_->OnXidsRead(Xids(900), clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
+  ProveUpTo(900);
   ASSERT_THAT(board_.published()->progress.horizons, SizeIs(1));
   postgres_.BreakConnection();
   Pass(seconds(20));
   ASSERT_EQ(State(), RelayState::kStreaming);
-  EXPECT_THAT(board_.published()->progress.horizons, IsEmpty());
+  EXPECT_THAT(board_.published()->progress.horizons, SizeIs(1));
+  EXPECT_FALSE(board_.published()->current);
   relay_->OnXidsRead(Xids(1000), clock_.Now());
   postgres_.xid = 1000;
   Commit("b");
   Pass(seconds(1));
+  EXPECT_TRUE(board_.published()->current);
   EXPECT_EQ(board_.published()->progress.horizons.back().xid, 1000u);
 }
 
 TEST_F(ProgressRecorderTest, AnXidThatIsAssignedAgainIsFound) {
   Start();
   Pass(seconds(1));
-  relay_->OnXidsRead(Xids(900), clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
+  ProveUpTo(900);
   postgres_.BreakConnection();
   Pass(seconds(1));
   ASSERT_EQ(State(), RelayState::kStreaming);
@@ -927,12 +931,14 @@ TEST_F(ProgressRecorderTest, AnXidThatIsAssignedAgainIsFound) {
 TEST_F(ProgressRecorderTest, TheProofOfAnEndedStreamIsMarked) {
   Start();
   Pass(seconds(1));
-  EXPECT_TRUE(board_.published()->streaming);
+  EXPECT_FALSE(board_.published()->current);
+  ProveUpTo(900);
+  EXPECT_TRUE(board_.published()->current);
   postgres_.open_error = Error(ErrorCode::kConnectionLost, "refused");
   postgres_.BreakConnection();
   Pass(seconds(1));
   ASSERT_EQ(board_.Read().state, RelayState::kDegraded);
-  EXPECT_FALSE(board_.published()->streaming);
+  EXPECT_FALSE(board_.published()->current);
 }
 
 TEST_F(ProgressRecorderTest, AGapProvesNothing) {
@@ -956,9 +962,7 @@ TEST_F(ProgressRecorderTest, IgnoresXidsOfAnotherPublication) {
 TEST_F(ProgressRecorderTest, AChangedPublicationProvesNothingOfEarlierRows) {
   Start();
   Pass(seconds(1));
-  relay_->OnXidsRead(Xids(900), clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
+  ProveUpTo(900);
   ASSERT_THAT(Records().back().horizons, SizeIs(1));
   const uint64_t publication = Records().back().publication;
   postgres_.info.publication_state.identity.xmin += 1;
@@ -976,9 +980,7 @@ TEST_F(ProgressRecorderTest, AChangedPublicationProvesNothingOfEarlierRows) {
 TEST_F(ProgressRecorderTest, StorageThatWasWrittenAgainProvesNothingOfEarlierRows) {
   Start();
   Pass(seconds(1));
-  relay_->OnXidsRead(Xids(900), clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
+  ProveUpTo(900);
   ASSERT_THAT(Records().back().horizons, SizeIs(1));
   postgres_.info.publication_state.identity.tables[0].rewritten = {{600, 611}};
   relay_->OnXidsRead(Xids(950), clock_.Now());
@@ -997,9 +999,7 @@ TEST_F(ProgressRecorderTest, ForgetsXidsThatWaitWhenTheStreamEnds) {
   Start();
   Pass(seconds(1));
   kafka_.auto_acknowledge = false;
-  relay_->OnXidsRead(Xids(900), clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
+  ProveUpTo(900);
   postgres_.BreakConnection();
   Pass(seconds(1));
   ASSERT_EQ(State(), RelayState::kStreaming);
@@ -1022,9 +1022,7 @@ TEST_F(ProgressRecorderTest, IgnoresXidsFromBeforeTheStream) {
 TEST_F(ProgressRecorderTest, TheBeginningOfThePublishedXidsOutlivesTheProcess) {
   Start();
   Pass(seconds(1));
-  relay_->OnXidsRead(Xids(900), clock_.Now());
-  Commit("a");
-  Pass(seconds(1));
+  ProveUpTo(900);
   Restart();
   Pass(seconds(20));
   relay_->OnXidsRead(Xids(1900), clock_.Now());

@@ -66,13 +66,16 @@ TEST(StatusBoardTest, HistoryIsBoundedAndTakesTheLagFromTheSampler) {
 
 TEST(StatusBoardTest, AProofOutlivesItsStreamUntilItIsForgotten) {
   StatusBoard board;
-  board.SetPublished(std::nullopt, 0, WallTime(), MonoTime(Micros(1)));
+  board.SetPublished(std::nullopt);
   EXPECT_FALSE(board.published().has_value());
-  board.SetPublished(Progress{.frontier = Lsn(7)}, 9, WallTime(Micros(8)), MonoTime(Micros(2)));
-  EXPECT_TRUE(board.published()->streaming);
-  board.SetPublished(std::nullopt, 0, WallTime(), MonoTime(Micros(3)));
+  board.SetPublished(PublishedProof{.progress = {.frontier = Lsn(7)},
+                                    .backend_pid = 9,
+                                    .server_started = WallTime(Micros(8)),
+                                    .as_of = MonoTime(Micros(2))});
+  EXPECT_TRUE(board.published()->current);
+  board.SetPublished(std::nullopt);
   ASSERT_TRUE(board.published().has_value());
-  EXPECT_FALSE(board.published()->streaming);
+  EXPECT_FALSE(board.published()->current);
   EXPECT_EQ(board.published()->backend_pid, 9);
   EXPECT_EQ(board.published()->server_started, WallTime(Micros(8)));
   EXPECT_EQ(board.published()->as_of, MonoTime(Micros(2)));
