@@ -115,6 +115,17 @@ TEST_F(GapDetectorTest, AnotherClusterIsHeldAfterAGapThatHidIt) {
   EXPECT_THAT(gaps_->OnCluster("second"), IsOk());
 }
 
+// The record of the other cluster does not have the gap: it would be forgotten.
+TEST_F(GapDetectorTest, AGapThatIsHeldIsDecidedBeforeAnotherCluster) {
+  ASSERT_THAT(Connect(), IsOk());
+  ASSERT_THAT(gaps_->OnCluster("first"), IsOk());
+  info().slot.reset();
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kSlotGone));
+  (void)gaps_->OnCluster("second");
+  EXPECT_THAT(Connect(), HasError(ErrorCode::kSlotGone));
+  EXPECT_THAT(Accept(), HasError(ErrorCode::kClusterChanged));
+}
+
 TEST_F(GapDetectorTest, TheRelayThatFollowsAcceptsTheClusterOnce) {
   ASSERT_THAT(gaps_->OnCluster("first"), IsOk());
   const SourceMemory streamed = StreamAndRemember(Lsn(1500));

@@ -11,6 +11,7 @@
 #include "fakes/progress_fixture.h"
 #include "fakes/status_matchers.h"
 #include "relay/relay.h"
+#include "stream/progress_record.h"
 
 namespace walrelay {
 namespace {
@@ -711,6 +712,22 @@ TEST_F(ProgressRecorderTest, AGapIsHeldByEachProcessUntilItIsAccepted) {
   Restart();
   EXPECT_FALSE(Held().has_value());
   EXPECT_TRUE(postgres_.streaming());
+}
+
+// The next process compares the publication with it.
+TEST_F(ProgressRecorderTest, AGapBringsThePublicationIntoARecordWithoutOne) {
+  progress_.stored = ProgressFrom(config_, postgres_.info);  // as `progress init` writes it
+  Start();
+  Pass(seconds(1));
+  ASSERT_THAT(Records(), IsEmpty());
+  postgres_.info.slot.reset();
+  postgres_.BreakConnection();
+  Pass(seconds(1));
+  ExpectHeld(ErrorCode::kSlotGone);
+  ASSERT_TRUE(progress_.stored->held);
+  ASSERT_TRUE(progress_.stored->seen_publication);
+  EXPECT_EQ(progress_.stored->seen_publication->state.identity,
+            postgres_.info.publication_state.identity);
 }
 
 TEST_F(ProgressRecorderTest, AChangeOfThePublicationIsHeldByTheNextProcess) {
