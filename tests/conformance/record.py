@@ -45,7 +45,7 @@ def main() -> int:
     with ExitStack() as stack:
         postgres = stack.enter_context(new_postgres(tcp=True))
         kafka = stack.enter_context(new_kafka(heap_mb=384, partitions=4, properties={
-            "log.message.timestamp.after.max.ms": 2**63 - 1, "log.retention.ms": -1}))
+            "log.message.timestamp.after.max.ms": 2**63 - 1}))
         worker = stack.enter_context(new_connect(kafka, heap_mb=768))
         for case in chosen:
             expect = _Recorder(postgres, kafka, worker, case).run()

@@ -19,9 +19,9 @@ from walrelay_test.servers import new_connect, new_kafka, new_postgres, require_
 
 _SHOWN = 5
 _DEBEZIUM = {NEWER: DEBEZIUM_VERSION, OLDER: OLDER_DEBEZIUM_VERSION}
-# Rows may have any timestamp, and Kafka must not delete their records because of their age.
+# Rows may have any timestamp.
 _KAFKA = {"heap_mb": 384, "partitions": 3,
-          "properties": {"log.message.timestamp.after.max.ms": 2**63 - 1, "log.retention.ms": -1}}
+          "properties": {"log.message.timestamp.after.max.ms": 2**63 - 1}}
 
 
 def main() -> int:

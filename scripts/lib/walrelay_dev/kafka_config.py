@@ -76,6 +76,7 @@ class KafkaConfig:
             **self._listeners(node_id),
             "log.dirs": "data",
             "num.partitions": self.partitions,
+            "log.retention.ms": -1,  # brokers go by a record's timestamp, which may be years ago
             **_replication(len(self.ports)),
             **self.properties,
         }
