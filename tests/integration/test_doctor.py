@@ -193,8 +193,8 @@ class DoctorTest(DoctorCase):
         self.expect("kafka.compaction", "warning", f"topic {self.topic} has cleanup.policy=compact,delete")
         # Its progress record tells the rows that wait from those that are published.
         relay = self.start_relay({"metrics.slot_poll_interval": "200ms"})
-        self.outbox.insert(0)
         relay.wait_until(lambda: relay.metric("walrelay_table_unproven_rows") is not None, 60, "the first proof")
+        self.outbox.insert(0)
         self.settle()
         self.assertEqual(relay.stop(), 0)
         self.outbox.insert(1, more={"created_at": "2020-01-01"})
