@@ -168,6 +168,9 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
   if (info.server.in_recovery) {
     return absl::OkStatus();  // it may lag: it is neither checked nor streamed from
   }
+  if (!publication_) {
+    RememberPublication(info);  // no stream may start for long: a gap may be held
+  }
   if (publication_ && last_stream_) {
     // On another timeline, or on a restored server, the old positions are not comparable.
     publication_->before = std::min({publication_->before, CommonWalEnd(*last_stream_, info.server),
@@ -209,6 +212,9 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
   // WAL.
   const bool hidden = held_ && IsOfServer(*held_) && !(found_ && IsOfServer(*found_));
   const bool other = found_ && held_ && found_->id != held_->id && !hidden;
+  if (found_ && held_ && found_->id == held_->id) {
+    held_->to = std::max(held_->to, found_->to);  // an acceptance covers what is missing by now
+  }
   CheckAcceptance(info);
   if (held_ && !other && accepted_ && may_accept) {
     ApplyAcceptance(info);
@@ -263,9 +269,6 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   dropping_ = absl::OkStatus();
   foreign_ = absl::OkStatus();
   Release(another_system);
-  if (!publication_) {
-    RememberPublication(info);
-  }
   held_ = std::move(recorded);
 }
 
@@ -372,6 +375,7 @@ void GapDetector::OnDropping(const absl::Status& error) {
   WR_CHECK(!error.ok(), "a slot is dropped for a reason");
   WR_CHECK(ReactionTo(error) == Reaction::kGap, "a dropped slot is a gap");
   dropping_ = error;
+  accepted_ = false;  // an acceptance that waits does not include what this slot retains
 }
 
 // From now on a confirmed position beyond the frontier is that process' progress, and not a slot

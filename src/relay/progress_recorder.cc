@@ -170,6 +170,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   const bool continues = decision.keep_in_flight && in_flight_;
   first_frontier_ = std::max(recorded_frontier_, continues ? in_flight_->frontier : Lsn());
   ContinueHorizons(info);
+  expected_until_ = std::max(decision.expected.commit_lsn, decision.expected_next.commit_lsn);
   stream_started_at_ = parts_.clock.Now();
   cadence_.OnStreamStarted(stream_started_at_);
   backend_pid_ = info.server.backend_pid;
@@ -334,7 +335,9 @@ std::optional<PublishedProof> ProgressRecorder::Proof(MonoTime now) const {
   proof.frontier = parts_.tracker.frontier();
   proof.horizons = HorizonsBefore(proof.frontier);
   proof.published_from = published_from_;
-  const bool current = !proof.horizons.empty() && proof.horizons.back() != earlier_horizon_;
+  const bool of_this_history = proof.frontier > expected_until_;
+  const bool current =
+      of_this_history && !proof.horizons.empty() && proof.horizons.back() != earlier_horizon_;
   return PublishedProof{.progress = std::move(proof),
                         .current = current,
                         .backend_pid = backend_pid_,

@@ -196,7 +196,8 @@ class ProgressRecorder final : public DeliverySink {
   std::optional<MonoTime> refused_at_;
   XidHorizons horizons_;     // passed by the frontier of the last acknowledged record
   XidStart published_from_;  // see Progress; not valid before the first reading of this generation
-  std::optional<XidHorizon> earlier_horizon_;       // the last one that an earlier stream passed
+  std::optional<XidHorizon> earlier_horizon_;  // the last one that an earlier stream passed
+  Lsn expected_until_;  // where the stream must contain the last published transactions
   std::optional<PublicationIdentity> publication_;  // of the stream; absent before the first one
   MonoTime stream_started_at_;
   int backend_pid_ = 0;

@@ -135,12 +135,14 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   WR_RETURN_IF_ERROR(ReadRecord(info));
   const bool ahead =
       HasCode(DecideStart(parts_.gaps.last_stream(), info).status(), ErrorCode::kSlotMoved);
-  if (!recorder.enabled() || parts_.gaps.held() || !ahead) {
+  const bool may_explain = ahead && !parts_.gaps.held();
+  if (!recorder.enabled() || !(may_explain || parts_.gaps.accepted())) {
     return absl::OkStatus();
   }
   // With transactions, the slot is confirmed when the coordinator has decided a commit: the
   // markers, without which the record cannot be read, follow. The record is read only after the
-  // transactions have ended: a version that was read before may not be the newest.
+  // transactions have ended: a version that was read before may not be the newest, and an
+  // acceptance replaces the newest one.
   WR_ASSIGN_OR_RETURN(const bool settled, parts_.recorder.IsSettled());
   return settled ? ReadRecord(info)
                  : Error(ErrorCode::kTransactionUnended,
@@ -217,6 +219,10 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
   WR_CHECK(info.slot && !info.slot->active, "Open() returned a slot that can be read");
   WR_CHECK(!decision.keep_in_flight || !decision.timeline_switched,
            "positions of another timeline are not continued");
+  // A start that fails may leave the slot to this backend for as long as the server does not notice
+  // that the connection is gone.
+  own_backend_pid_ = info.server.backend_pid;
+  own_backend_started_ = info.server.backend_started;
   const auto confirmed = parts_.source.Start(decision.position);
   if (HasCode(confirmed.status(), ErrorCode::kSlotBusy)) {
     parts_.gaps.OnSlotTaken();  // after Open() had found the slot unused
@@ -237,8 +243,6 @@ absl::Status SlotConnector::Start(const SourceInfo& info, const StartDecision& d
   }
   wal_end_at_start_ = info.server.wal_end;
   stream_timeout_ = info.server.wal_sender_timeout;
-  own_backend_pid_ = info.server.backend_pid;
-  own_backend_started_ = info.server.backend_started;
   parts_.gaps.OnStreamStarted(info, decision);
   parts_.recorder.OnStreamStarted(info, decision);
   LogStart(info, decision);

@@ -114,11 +114,11 @@ void RelayProcess::AcceptGap(const Gap& gap) {
 }
 
 // A record that was written in this cluster shows that publishing here was decided, if only by
-// another instance.
+// another instance. Behind an acceptance the address may lead back before the first event.
 void RelayProcess::OnProgressRead() {
   const int written_in = parts_.kafka.progress_written_in();
   const bool by_a_relay = !parts_.kafka.progress()->run_id.empty();
-  if (written_in == parts_.kafka.cluster() || (!cluster_ && by_a_relay && !cluster_accepted_)) {
+  if (!cluster_accepted_ && (written_in == parts_.kafka.cluster() || (!cluster_ && by_a_relay))) {
     cluster_ = written_in;
   }
 }
@@ -134,6 +134,7 @@ void RelayProcess::CheckCluster() {
     return;
   }
   cluster_ = cluster_.value_or(seen->number);
+  cluster_accepted_ = false;
   if (seen->number != *cluster_ && context_.now() - seen->since > kClusterUnnoticed) {
     context_.oracle.Fail("I13 gaps",
                          "a relay publishes in another Kafka cluster than before, which no "
@@ -445,8 +446,8 @@ bool RelayProcess::ended_clean() const {
 bool RelayProcess::ended_too_soon() const {
   const bool in_time = asked_to_stop() && context_.now() - *drains_since_ < limits_.drain_timeout;
   // Without a stream nothing can be confirmed, even if the relay closed the stream itself: before
-  // the signal, or after it because of a gap.
-  if (!drained_link_ || status().gap) {
+  // the signal, or after it because of a gap, or to replace a client that hangs.
+  if (!drained_link_ || status().gap || use_.hung) {
     return false;
   }
   // A transaction whose record is refused is aborted, and its stream with it.
@@ -606,7 +607,9 @@ void RelayProcess::NoteStatus() {
   const RelayStatus status = this->status();
   CheckNaming(status);
   CheckHolding(status);
-  has_run_ = has_run_ || has_streamed_ || status.state == RelayState::kStandby;
+  // A first start may end behind the beginning of its stream, where it makes its producer.
+  has_run_ = has_run_ || (has_streamed_ && !pipeline_->relay->finished()) ||
+             status.state == RelayState::kStandby;
   if (!status.error.ok() && shown_ != CodeOf(status.error)) {
     shown_ = CodeOf(status.error);
     context_.coverage.Count(ToString(shown_), "shown ");

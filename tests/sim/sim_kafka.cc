@@ -221,6 +221,7 @@ void SimKafka::DeleteProgress() {
 }
 
 void SimKafka::ShowHeldProgress() {
+  progress_stable_since = context_.now();
   for (const Progress& record : std::exchange(here().held_progress, {})) {
     Show(record);
   }

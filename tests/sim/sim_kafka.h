@@ -87,6 +87,7 @@ class SimKafka {
   SimCoordinator& coordinator() { return coordinator_; }
   // Likewise, of those whose commit was decided: their markers may be missing.
   const std::optional<Progress>& decided() const { return here().decided; }
+  uint64_t generation() const { return decided() ? decided()->generation : 0; }
   void OnProgressDecided(const Progress& record);
   // The records behind an open transaction become visible.
   void ShowHeldProgress();
@@ -120,6 +121,7 @@ class SimKafka {
   Micros latency_most{5'000};
   Micros request_timeout{1'000'000};
   MonoTime disturbed_until;  // by any of these, and shortly afterwards
+  MonoTime progress_stable_since;
   void Disturb(Micros length);
 
   // Whether a record is rejected on every attempt.

@@ -71,6 +71,7 @@ void SimProducer::Abandon() {
     context_.coverage.Count("a client that hangs is abandoned");
   }
   alive_ = false;
+  use_.hung = wedged_;
   use_.abandoned = use_.records_in_flight;
   use_.progress_abandoned = use_.progress_in_flight > 0 && !use_.progress_failing;
   use_.progress_in_flight = 0;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "mutant.h"
+#include "stream/start_position.h"
 #include "walrelay/error.h"
 #include "wire.h"
 
@@ -79,6 +80,7 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   info.server.backend_pid = pid_;
   info.server.backend_started = StartOfProcess(pid_);
   looked_changes_ = server_.publication_changes();
+  looked_until_ = info.publication_state.after;
   past_limit_ = host_.PastLimit(server_.retained_bytes());
   // The catalog was read; now the connection for the stream is opened.
   if (!host_.Pass(2 * network_.latency, true)) {
@@ -89,6 +91,11 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   // The relay does not compare what a standby shows, and does not learn what a rival has read.
   if (!info.server.in_recovery && !host_.has_rivals()) {
     server_.OnLeafSeen(info);
+  }
+  // What the publication hid before its first reading is unknown.
+  if (PublicationProblems(info, "outbox").empty() && !std::exchange(publication_read_, true) &&
+      looked_record_ && !looked_record_->seen_publication) {
+    context_.oracle.ExcuseHidden(Lsn(), info.publication_state.after);
   }
   SeamMutants::Misread(info);
   unrecorded_ = unrecorded_ || !info.slot;

@@ -320,11 +320,12 @@ void Simulation::Reap(size_t number) {
   settled_in_[number].reset();
   gap_possible_ = gap_possible_ || gone->dropped_slot();
   if (gone->killed()) {
-    // The operator knows the range of a gap that a restart forgets.
+    // The operator knows the range of a gap that a restart forgets, accepted or not.
     const std::optional<Gap> gap = gone->status().gap;
     if (gap && HasCode(gap->error, ErrorCode::kServerBehind)) {
-      context_.oracle.Excuse(std::max(gap->from, gap->to));
+      forgotten_until_[number] = std::max(gap->from, gap->to);
     }
+    context_.oracle.Excuse(forgotten_until_[number]);
     StartLater(number, context_.random.Between(milliseconds(10), seconds(2)));
   } else {
     OnExit(number, *gone);
@@ -388,12 +389,14 @@ void Simulation::CheckJustified(ErrorCode code) {
 void Simulation::OnGap(size_t number, ErrorCode code) {
   CheckJustified(code);
   context_.oracle.ExcuseAllHidden();
-  context_.After(seconds(2), [this, number, code] {
+  context_.After(seconds(2), [this, number, code, generation = kafka_.generation()] {
     MendSlot(code);
     if (records_progress() && code != ErrorCode::kPublicationChanged) {
       AdoptSlot();
     }
-    AcceptRecordedGap(code);
+    if (kafka_.generation() == generation) {  // not for another relay meanwhile
+      AcceptRecordedGap(code);
+    }
     StartProcess(number);
   });
 }
@@ -435,7 +438,7 @@ void Simulation::AdoptSlot() {
   const SourceInfo info = postgres_.Facts();
   context_.Note("[operator] adopts the slot");
   Progress record = ProgressFrom(config_, info);
-  record.generation = kafka_.decided() ? kafka_.decided()->generation + 1 : 0;
+  record.generation = kafka_.decided() ? kafka_.generation() + 1 : 0;
   kafka_.AppendProgress(record);
   rewritten_until_ = Lsn();
   context_.oracle.AllowRepeats();
@@ -445,17 +448,19 @@ void Simulation::AdoptSlot() {
 
 // Together with another gap that was found before a stream started.
 bool Simulation::AcceptanceIsRecorded(size_t number) const {
-  return accepted_[number] && kafka_.decided() &&
-         kafka_.decided()->generation > accepted_under_[number];
+  return accepted_[number] && kafka_.decided() && kafka_.generation() > accepted_under_[number];
 }
 
 // If nothing has kept the relay from it since its last check of the gap.
 void Simulation::CheckGapIsRecorded(const RelayProcess& process, const Gap& gap) {
-  const bool disturbed = context_.now() < kafka_.disturbed_until + seconds(11) ||
-                         kafka_.record_losses() > 0 || kafka_.deletes_progress ||
-                         kafka_.topic(kProgressTopic).denied || !kafka_.ProgressIsStable();
+  const MonoTime settled = std::max(kafka_.disturbed_until, kafka_.progress_stable_since);
+  const bool disturbed = context_.now() < settled + seconds(11) || kafka_.record_losses() > 0 ||
+                         kafka_.deletes_progress || kafka_.topic(kProgressTopic).denied ||
+                         !kafka_.ProgressIsStable() || postgres_.power() != SimPostgres::Power::kUp;
+  const bool of_another_system =
+      kafka_.progress() && kafka_.progress()->system_id != postgres_.Facts().server.system_id;
   const bool exempt = scenario_.second_relay || process.asleep() || process.has_accepted() ||
-                      HasCode(gap.error, ErrorCode::kProgressForeign) ||
+                      of_another_system || HasCode(gap.error, ErrorCode::kProgressForeign) ||
                       HasCode(gap.error, ErrorCode::kSystemChanged) ||
                       HasCode(gap.error, ErrorCode::kClusterChanged);
   if (records_progress() && kafka_.progress() && !disturbed && !exempt &&
@@ -497,15 +502,23 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
   if (process.dropped_last_slot() && code == ErrorCode::kSlotGone) {
     context_.oracle.Fail("I13 gaps", "a relay does not report that it dropped the slot itself");
   }
+  if (code == ErrorCode::kServerBehind) {
+    forgotten_until_[number] = std::max(gap.from, gap.to);
+  }
   if (code == ErrorCode::kPublicationChanged) {
     // Positions of a server that was restored meanwhile may be earlier than the relay's.
-    context_.oracle.ExcuseHidden(postgres_.restores() > 0 ? Lsn() : gap.from, gap.to);
+    const Lsn from = postgres_.restores() > 0 ? Lsn() : gap.from;
+    context_.oracle.ExcuseHidden(from, gap.to);
+    hidden_from_[number] = from;
   } else {
     if (postgres_.power() == SimPostgres::Power::kUp && context_.random.Chance(50)) {
       MendSlot(code);
     }
+    if (AcceptanceIsRecorded(number)) {
+      context_.oracle.Excuse(kafka_.decided()->frontier);  // of an earlier gap
+    }
     accepted_[number] = code;
-    accepted_under_[number] = kafka_.decided() ? kafka_.decided()->generation : 0;
+    accepted_under_[number] = kafka_.generation();
     // The address may lead elsewhere by now.
     const std::string named = fmt::format("cluster id {},", ClusterName(kafka_.cluster()));
     accepted_in_[number] = MessageOf(gap.error).starts_with(named) ? kafka_.changes() : -1;
@@ -534,6 +547,11 @@ void Simulation::MendSlot(ErrorCode code) {
 void Simulation::OnStreaming(size_t number, bool knows_its_past,
                              const std::optional<Progress>& record) {
   const auto accepted = std::exchange(accepted_[number], std::nullopt);
+  forgotten_until_[number] = Lsn();
+  // The relay logs how far the gap reached when it applied the acceptance.
+  if (const auto from = std::exchange(hidden_from_[number], std::nullopt)) {
+    context_.oracle.ExcuseHidden(*from, processes_[number]->source().looked_until());
+  }
   if (accepted || AcceptanceIsRecorded(1 - number)) {
     explained_until_ = context_.now();
     context_.oracle.Excuse(postgres_.slot()->confirmed);

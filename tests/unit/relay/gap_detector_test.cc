@@ -280,6 +280,41 @@ TEST_F(GapDetectorTest, ARecordedGapOfThePublicationEndsNow) {
   EXPECT_EQ(gaps_->held()->to, Lsn(1000));
 }
 
+// No stream may start for long, and the record of `progress init` does not have it.
+TEST_F(GapDetectorTest, ThePublicationIsKnownWhileAGapIsHeld) {
+  info().slot.reset();
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kSlotGone));
+  EXPECT_TRUE(gaps_->seen_publication().has_value());
+  ++info().publication_state.identity.xmin;
+  EXPECT_THAT(Accept(), HasError(ErrorCode::kPublicationChanged));
+}
+
+// The audit line names what is missing when the acceptance is applied.
+TEST_F(GapDetectorTest, AGapOfThePublicationGrowsUntilItsAcceptanceIsApplied) {
+  record_.seen_publication = SeenPublication{config_.source.publication, info().publication_state};
+  ++info().publication_state.identity.xmin;
+  info().publication_state.after = Lsn(1000);
+  Restart();
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kPublicationChanged));
+  const std::string id = gaps_->held()->id;
+  ASSERT_EQ(gaps_->held()->to, Lsn(1000));
+  info().publication_state.after = Lsn(1100);
+  EXPECT_THAT(gaps_->Check(info(), /*others_slot=*/false),
+              HasError(ErrorCode::kPublicationChanged));
+  EXPECT_EQ(gaps_->held()->id, id);
+  EXPECT_EQ(gaps_->held()->to, Lsn(1100));
+}
+
+// The operator has not seen how much is lost with the slot.
+TEST_F(GapDetectorTest, AnAcceptanceThatWaitsDoesNotIncludeASlotThatIsDropped) {
+  info().slot->confirmed_flush_lsn = info().server.wal_end = Lsn(3000);
+  ASSERT_THAT(Connect(), HasError(ErrorCode::kSlotMoved));
+  ASSERT_TRUE(gaps_->Accept(gaps_->held()->id));
+  EXPECT_TRUE(gaps_->accepted());
+  gaps_->OnDropping(Error(ErrorCode::kSlotDropped, "limit"));
+  EXPECT_FALSE(gaps_->accepted());
+}
+
 TEST_F(GapDetectorTest, AnotherPublicationIsNotCompared) {
   record_.seen_publication = SeenPublication{"another", info().publication_state};
   ++info().publication_state.identity.oid;

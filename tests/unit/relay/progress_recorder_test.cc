@@ -801,6 +801,22 @@ TEST_F(ProgressRecorderTest, AGapIsRecordedWhenTheTransactionHasEnded) {
   EXPECT_TRUE(progress_.stored && progress_.stored->held);
 }
 
+// The acceptance replaces the newest version, which may be part of it.
+TEST_F(ProgressRecorderTest, AnAcceptanceWaitsForTheEndOfTheTransaction) {
+  PublishAndCrash();
+  MoveSlotBack(Lsn(900));
+  postgres_.info.server.wal_end = Lsn(950);
+  Restart();
+  ExpectHeld(ErrorCode::kServerBehind);
+  progress_.settled = false;
+  Accept();
+  Pass(seconds(5));
+  EXPECT_FALSE(postgres_.streaming());
+  progress_.settled = true;
+  Pass(seconds(30));
+  EXPECT_TRUE(postgres_.streaming());
+}
+
 TEST_F(ProgressRecorderTest, AGapThatCannotBeRecordedIsRecordedLater) {
   PublishAndCrash();
   MoveSlotBack(Lsn(900));
@@ -929,6 +945,24 @@ TEST_F(ProgressRecorderTest, EachStreamProvesItsOwnHorizon) {
   Pass(seconds(1));
   EXPECT_TRUE(board_.published()->current);
   EXPECT_EQ(board_.published()->progress.horizons.back().xid, 1000u);
+}
+
+// The rows before it count as published, and the server may have been restored.
+TEST_F(ProgressRecorderTest, NothingIsProvenBeforeThePartialTransactionIsFound) {
+  PublishAndCrash();
+  Progress record = Records().back();
+  record.partial = {
+      .transaction = {.commit_lsn = Lsn(9000), .xid = 99, .commit_time = clock_.WallNow()},
+      .row_lsn = Lsn(8000),
+      .row_index = 1};
+  progress_.stored = record;
+  Restart();
+  Pass(seconds(1));
+  ASSERT_EQ(State(), RelayState::kStreaming);
+  relay_->OnXidsRead(Xids(900), clock_.Now());
+  Pass(seconds(1));
+  ASSERT_THAT(board_.published()->progress.horizons, SizeIs(1));
+  EXPECT_FALSE(board_.published()->current);
 }
 
 TEST_F(ProgressRecorderTest, AnXidThatIsAssignedAgainIsFound) {

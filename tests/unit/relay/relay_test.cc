@@ -819,6 +819,25 @@ TEST_F(RelayTest, OwnStaleConnectionIsTerminated) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
+// The server has started the stream, and has not noticed that the connection is gone. Taken for
+// that of another instance, it would explain a slot that was moved meanwhile.
+TEST_F(RelayTest, TheConnectionOfAFailedStartIsOurs) {
+  Start();
+  postgres_.info.server.backend_pid = testing::kOurPid + 1;
+  postgres_.start_error = Error(ErrorCode::kConnectionLost, "reset");
+  postgres_.BreakConnection();
+  for (int i = 0; i < 100 && !postgres_.start_error.ok(); ++i) {
+    Pass(milliseconds(10));
+  }
+  ASSERT_THAT(postgres_.start_error, IsOk());
+  postgres_.info.slot->active = true;
+  postgres_.info.slot->active_pid = testing::kOurPid + 1;
+  postgres_.info.slot->reader_started = postgres_.info.server.backend_started;
+  Pass(seconds(2));
+  EXPECT_THAT(postgres_.terminated, ElementsAre(testing::kOurPid + 1));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
 // Pids of containers are small, and repeat: after a restart of the server, or a failover, another
 // instance may have ours.
 TEST_F(RelayTest, AnotherWalsenderWithTheSamePidIsNotOurs) {
