@@ -560,10 +560,12 @@ void SimSource::OnEventProduced(int event) {
 }
 
 void SimSource::OnProgressProduced(const Progress& record) {
-  if (memory_ && record.Order() < memory_->Order()) {
+  const bool compared = memory_ && !record_was_lost();
+  if (compared && record.Order() < memory_->Order()) {
     context_.oracle.Fail("I19 progress", "a record does not replace the one that was read");
   }
-  if (memory_ && record.generation == memory_->generation && !record.last.valid() &&
+  if (compared && !was_restored() && record.generation == memory_->generation &&
+      !record.last.valid() &&
       record.settled_before < KnownBefore(*memory_)) {
     context_.oracle.Fail("I19 progress", "a record forgets what is published");
   }
