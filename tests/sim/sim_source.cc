@@ -80,7 +80,6 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   info.server.backend_pid = pid_;
   info.server.backend_started = StartOfProcess(pid_);
   looked_changes_ = server_.publication_changes();
-  looked_until_ = info.publication_state.after;
   past_limit_ = host_.PastLimit(server_.retained_bytes());
   // The catalog was read; now the connection for the stream is opened.
   if (!host_.Pass(2 * network_.latency, true)) {
@@ -565,8 +564,7 @@ void SimSource::OnProgressProduced(const Progress& record) {
     context_.oracle.Fail("I19 progress", "a record does not replace the one that was read");
   }
   if (compared && !was_restored() && record.generation == memory_->generation &&
-      !record.last.valid() &&
-      record.settled_before < KnownBefore(*memory_)) {
+      !record.last.valid() && record.settled_before < KnownBefore(*memory_)) {
     context_.oracle.Fail("I19 progress", "a record forgets what is published");
   }
   if (accepted_generation_ && record.generation <= *accepted_generation_ && !host_.has_rivals() &&

@@ -89,8 +89,6 @@ class SimSource final : public ReplicationSource {
   const std::optional<Progress>& record_seen() const { return looked_record_; }
   // Whether the record had the publication when the process first opened the source.
   bool knew_publication() const { return knew_publication_.value_or(false); }
-  // The end of the WAL when the catalog was read last.
-  Lsn looked_until() const { return looked_until_; }
   // Whether a transaction was handled in part.
   bool in_transaction() const { return in_transaction_; }
   // The one that the relay has read last, on any connection.
@@ -200,7 +198,6 @@ class SimSource final : public ReplicationSource {
   std::optional<Progress> record_read_;  // last, on any connection
   int losses_at_read_ = 0;
   std::optional<Progress> looked_record_;
-  Lsn looked_until_;
   bool publication_read_ = false;         // by this process, without problems
   std::optional<bool> knew_publication_;  // nullopt: not opened yet
   std::optional<Progress> memory_;

@@ -19,6 +19,24 @@ namespace {
 
 thread_local sim::Context* history = nullptr;
 
+std::string_view TextOf(std::initializer_list<LogField> fields, std::string_view key) {
+  for (const LogField& field : fields) {
+    if (field.key == key) {
+      return std::get<std::string>(field.value);
+    }
+  }
+  return "";
+}
+
+// The line says which rows the operator has to publish by other means.
+void ExcuseAccepted(std::initializer_list<LogField> fields) {
+  const auto from = Lsn::Parse(TextOf(fields, "from"));
+  const auto to = Lsn::Parse(TextOf(fields, "to"));
+  if (from && to && TextOf(fields, "code") == ToString(ErrorCode::kPublicationChanged)) {
+    history->oracle.ExcuseHidden(*from, *to);
+  }
+}
+
 }  // namespace
 
 void CheckFailed(const char* file, int line, const char* condition, const char* why) {
@@ -31,6 +49,9 @@ void Log(LogLevel /*level*/, std::string_view event, std::string_view message,
     return;
   }
   history->coverage.Count(event, "log ");
+  if (event == "gap_accepted") {
+    ExcuseAccepted(fields);
+  }
   if (!history->trace) {
     return;
   }

@@ -319,13 +319,13 @@ void Simulation::Reap(size_t number) {
   }
   settled_in_[number].reset();
   gap_possible_ = gap_possible_ || gone->dropped_slot();
+  // The operator knows the range of a gap that a restart forgets, accepted or not.
+  const std::optional<Gap> gap = gone->status().gap;
+  if (gap && HasCode(gap->error, ErrorCode::kServerBehind)) {
+    forgotten_until_[number] = std::max(gap->from, gap->to);
+  }
+  context_.oracle.Excuse(forgotten_until_[number]);
   if (gone->killed()) {
-    // The operator knows the range of a gap that a restart forgets, accepted or not.
-    const std::optional<Gap> gap = gone->status().gap;
-    if (gap && HasCode(gap->error, ErrorCode::kServerBehind)) {
-      forgotten_until_[number] = std::max(gap->from, gap->to);
-    }
-    context_.oracle.Excuse(forgotten_until_[number]);
     StartLater(number, context_.random.Between(milliseconds(10), seconds(2)));
   } else {
     OnExit(number, *gone);
@@ -507,9 +507,7 @@ void Simulation::SettleGap(RelayProcess& process, const Gap& gap) {
   }
   if (code == ErrorCode::kPublicationChanged) {
     // Positions of a server that was restored meanwhile may be earlier than the relay's.
-    const Lsn from = postgres_.restores() > 0 ? Lsn() : gap.from;
-    context_.oracle.ExcuseHidden(from, gap.to);
-    hidden_from_[number] = from;
+    context_.oracle.ExcuseHidden(postgres_.restores() > 0 ? Lsn() : gap.from, gap.to);
   } else {
     if (postgres_.power() == SimPostgres::Power::kUp && context_.random.Chance(50)) {
       MendSlot(code);
@@ -548,10 +546,6 @@ void Simulation::OnStreaming(size_t number, bool knows_its_past,
                              const std::optional<Progress>& record) {
   const auto accepted = std::exchange(accepted_[number], std::nullopt);
   forgotten_until_[number] = Lsn();
-  // The relay logs how far the gap reached when it applied the acceptance.
-  if (const auto from = std::exchange(hidden_from_[number], std::nullopt)) {
-    context_.oracle.ExcuseHidden(*from, processes_[number]->source().looked_until());
-  }
   if (accepted || AcceptanceIsRecorded(1 - number)) {
     explained_until_ = context_.now();
     context_.oracle.Excuse(postgres_.slot()->confirmed);

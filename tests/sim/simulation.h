@@ -146,8 +146,6 @@ class Simulation final : private Environment {
   std::array<bool, 2> accepted_system_{};
   // The end of a gap of a restored server, until the next stream.
   std::array<Lsn, 2> forgotten_until_{};
-  // Where the last gap of the publication began that was accepted, until the next stream.
-  std::array<std::optional<Lsn>, 2> hidden_from_{};
   // A gap of the slot or the server was accepted, and the relay has not streamed yet.
   std::array<std::optional<ErrorCode>, 2> accepted_{};
   std::array<std::optional<ErrorCode>, 2> last_accepted_{};
