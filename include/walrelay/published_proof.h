@@ -15,9 +15,10 @@ struct PublishedProof {
   // committed; the slot may be confirmed less far. `last`, `partial`, `sequence` and `written` are
   // not set.
   Progress progress;
-  // Whether the stream that it is of still runs, and has passed a horizon that was read since it
-  // started. If not, the server may have been restored or promoted since the older horizons: they
-  // are good enough for a figure, not for deleting rows.
+  // Whether the stream that the proof comes from still runs, has contained the last published
+  // transactions, and has passed a horizon that was read since it started. If not, the server may
+  // have been restored or promoted since the older horizons: they are good enough for a figure, but
+  // not for deleting rows.
   bool current = true;
   // The walsender that sends the stream, and the start of its server. While a server that started
   // at this time has this process read the slot, it is the one that the proof is about: one that

@@ -100,10 +100,10 @@ class ProgressRecorder final : public DeliverySink {
   // Writes a record, in any case; true if the producer has accepted it. Without a stream it is one
   // of the last stream.
   bool Record(MonoTime now, const Published& published);
-  // What the stream has published as of `now`; nullopt without a stream, and while nothing is
-  // recorded. It is current once the stream has passed a horizon that was read since it started.
-  // Until then the server may have been restored: it may lack the last recorded transaction, which
-  // is before that horizon, and may assign xids again.
+  // Returns the proof of the published rows as of `now`, or nullopt if no stream runs or no
+  // progress is recorded. The proof is current once the stream has contained the last published
+  // transactions and has passed a horizon that was read since it started. Until then the server may
+  // have been restored: it may lack those transactions, and may assign xids again.
   std::optional<PublishedProof> Proof(MonoTime now) const;
   // Whether a record is in flight.
   bool in_flight() const { return in_flight_.has_value(); }
@@ -197,7 +197,7 @@ class ProgressRecorder final : public DeliverySink {
   XidHorizons horizons_;     // passed by the frontier of the last acknowledged record
   XidStart published_from_;  // see Progress; not valid before the first reading of this generation
   std::optional<XidHorizon> earlier_horizon_;  // the last one that an earlier stream passed
-  Lsn expected_until_;  // where the stream must contain the last published transactions
+  Lsn expected_until_;  // the stream must contain the last published transactions up to here
   std::optional<PublicationIdentity> publication_;  // of the stream; absent before the first one
   MonoTime stream_started_at_;
   int backend_pid_ = 0;

@@ -222,7 +222,7 @@ class RelayProcess final : private RelayHost {
   // The Kafka cluster in which it has published, or in which the record was written that it has
   // read; nullopt: none, or an operator has decided that it may be another one now.
   std::optional<int> cluster_;
-  bool cluster_accepted_ = false;  // and no event was published since
+  bool cluster_accepted_ = false;  // the operator did, and no event was published since
   bool has_run_ = false;
   bool loss_noticed_ = false;
   bool has_claimed_ = false;

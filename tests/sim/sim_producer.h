@@ -35,7 +35,7 @@ struct ProducerUse {
   int histories = 0;     // within one, a producer gets an event once, unless records were rejected
   bool failed = false;   // one of them failed permanently
   size_t abandoned = 0;  // in flight when the last producer was destroyed
-  bool hung = false;     // and it had hung
+  bool hung = false;     // that producer answered nothing any more
   // Progress records are not counted above.
   size_t progress_in_flight = 0;
   bool progress_abandoned = false;

@@ -91,7 +91,7 @@ absl::StatusOr<SourceInfo> SimSource::Open() {
   if (!info.server.in_recovery && !host_.has_rivals()) {
     server_.OnLeafSeen(info);
   }
-  // What the publication hid before its first reading is unknown.
+  // The relay cannot know which rows the publication hid before the relay first read it.
   if (PublicationProblems(info, "outbox").empty() && !std::exchange(publication_read_, true) &&
       looked_record_ && !looked_record_->seen_publication) {
     context_.oracle.ExcuseHidden(Lsn(), info.publication_state.after);

@@ -61,6 +61,14 @@ class ProgressRecorderTest : public testing::ProgressFixture {
     ASSERT_TRUE(Held().has_value());
     EXPECT_THAT(Held()->error, HasError(code));
   }
+  // The relay holds a gap: the server was restored to a state before the last published event.
+  void HoldRestoredServer() {
+    PublishAndCrash();
+    MoveSlotBack(Lsn(900));
+    postgres_.info.server.wal_end = Lsn(950);
+    Restart();
+    ExpectHeld(ErrorCode::kServerBehind);
+  }
   // Another instance takes the slot, and this one stands by.
   void LoseSlot() {
     postgres_.info.slot->active = true;
@@ -803,11 +811,7 @@ TEST_F(ProgressRecorderTest, AGapIsRecordedWhenTheTransactionHasEnded) {
 
 // The acceptance replaces the newest version, which may be part of it.
 TEST_F(ProgressRecorderTest, AnAcceptanceWaitsForTheEndOfTheTransaction) {
-  PublishAndCrash();
-  MoveSlotBack(Lsn(900));
-  postgres_.info.server.wal_end = Lsn(950);
-  Restart();
-  ExpectHeld(ErrorCode::kServerBehind);
+  HoldRestoredServer();
   progress_.settled = false;
   Accept();
   Pass(seconds(5));
@@ -818,12 +822,8 @@ TEST_F(ProgressRecorderTest, AnAcceptanceWaitsForTheEndOfTheTransaction) {
 }
 
 TEST_F(ProgressRecorderTest, AGapThatCannotBeRecordedIsRecordedLater) {
-  PublishAndCrash();
-  MoveSlotBack(Lsn(900));
-  postgres_.info.server.wal_end = Lsn(950);
   progress_.write_error = Error(ErrorCode::kKafkaUnreachable, "no broker");
-  Restart();
-  ExpectHeld(ErrorCode::kServerBehind);
+  HoldRestoredServer();
   EXPECT_FALSE(progress_.stored);
   progress_.write_error = absl::OkStatus();
   Pass(seconds(30));
@@ -831,11 +831,7 @@ TEST_F(ProgressRecorderTest, AGapThatCannotBeRecordedIsRecordedLater) {
 }
 
 TEST_F(ProgressRecorderTest, AGapThatWasAcceptedElsewhereIsNotHeldAnyMore) {
-  PublishAndCrash();
-  MoveSlotBack(Lsn(900));
-  postgres_.info.server.wal_end = Lsn(950);
-  Restart();
-  ExpectHeld(ErrorCode::kServerBehind);
+  HoldRestoredServer();
   Progress accepted = *progress_.stored;
   ++accepted.generation;
   accepted.held.reset();
