@@ -9,28 +9,32 @@ target_precompile_headers(walrelay_headers PRIVATE
   <string_view> <utility> <vector>)
 
 # walrelay_layer_view(NAME): a directory in which only the folder src/NAME is found, in
-# WALRELAY_LAYER_VIEW.
+# WALRELAY_LAYER_VIEW. NAME may be a folder in a folder: kafka/client.
 function(walrelay_layer_view NAME)
-  set(view ${CMAKE_BINARY_DIR}/layers/${NAME})
-  file(MAKE_DIRECTORY ${view})
+  string(REPLACE / _ target ${NAME})
+  set(view ${CMAKE_BINARY_DIR}/layers/${target})
+  cmake_path(GET NAME PARENT_PATH parent)
+  file(MAKE_DIRECTORY ${view}/${parent})
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${NAME} ${view}/${NAME} SYMBOLIC)
   set(WALRELAY_LAYER_VIEW ${view} PARENT_SCOPE)
 endfunction()
 
 # walrelay_layer(NAME SOURCES … [DEPENDS layer …] [PUBLIC lib …] [PRIVATE lib …])
 #
-# One static library per folder of src/. A layer's headers are found as "NAME/x.h" only by the
-# targets that link it: each layer exports a directory holding nothing but a link to its own folder,
-# so an include that points up the architecture does not compile.
+# One static library per folder of src/; that of kafka/client is walrelay_kafka_client. A layer's headers are found as
+# "NAME/x.h" only by the targets that link it: each layer exports a directory holding nothing but a link to its own
+# folder, so an include that points up the architecture does not compile.
 function(walrelay_layer NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PUBLIC;PRIVATE" ${ARGN})
   walrelay_layer_view(${NAME})
-  add_library(walrelay_${NAME} STATIC ${ARG_SOURCES})
-  target_include_directories(walrelay_${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/include ${WALRELAY_LAYER_VIEW})
-  target_precompile_headers(walrelay_${NAME} REUSE_FROM walrelay_headers)
-  set_target_properties(walrelay_${NAME} PROPERTIES UNITY_BUILD ${WALRELAY_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+  string(REPLACE / _ target walrelay_${NAME})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/include ${WALRELAY_LAYER_VIEW})
+  target_precompile_headers(${target} REUSE_FROM walrelay_headers)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WALRELAY_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+  list(TRANSFORM ARG_DEPENDS REPLACE / _)
   list(TRANSFORM ARG_DEPENDS PREPEND walrelay_)
-  target_link_libraries(walrelay_${NAME}
+  target_link_libraries(${target}
     PUBLIC ${ARG_DEPENDS} ${ARG_PUBLIC}
     PRIVATE ${ARG_PRIVATE} fmt::fmt walrelay_flags)
 endfunction()

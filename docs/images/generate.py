@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from walrelay_dev.layers import LAYERS, PURE_LAYERS
+from walrelay_dev.layers import LAYERS, PURE_LAYERS, layer_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -82,10 +82,11 @@ def includes() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name in LAYERS:
         files = [path for path in (ROOT / "src" / name).rglob("*") if path.suffix in {".h", ".cc", ".def"}]
-        targets = {target for path in files
-                   for target in re.findall(r'^\s*#\s*include\s+"(\w+)/', path.read_text(), re.MULTILINE)}
-        found[name] = (targets & set(LAYERS)) - {name}
-        if "walrelay" not in targets or name != LAYERS[0] and LAYERS[0] not in targets:
+        included = {include for path in files
+                    for include in re.findall(r'^\s*#\s*include\s+"([^"]+)', path.read_text(), re.MULTILINE)}
+        targets = {layer for include in included if (layer := layer_of(include))}
+        found[name] = targets - {name}
+        if not any(include.startswith("walrelay/") for include in included) or name != LAYERS[0] and LAYERS[0] not in targets:
             raise Mismatch(f"docs/images/generate.py: src/{name} does not include {LAYERS[0]} and include/walrelay, "
                            "as layers.svg claims of every folder")
     return found
@@ -295,7 +296,7 @@ def layers_picture() -> str:
     picture = Picture(WIDTH, int(foot + 2 * TALL + 80), "The folders of src/ and the includes between them")
 
     def folder(name: str, left: float, above: float, width: float) -> None:
-        fill = PURE if name in PURE_LAYERS else EDGE if name in {"postgres", "kafka", "http"} else PLAIN
+        fill = PURE if name in PURE_LAYERS else EDGE if name.split("/")[0] in {"postgres", "kafka", "http"} else PLAIN
         picture.box(left, above, width, TALL, fill)
         picture.text(left + width / 2, above + 19, "name", f"src/{name}", "middle")
         picture.text(left + width / 2, above + 36, "text", FOLDERS[name], "middle")
@@ -395,7 +396,7 @@ def event_path_picture() -> str:
     draw("session", left, row[2], whole, PLAIN)
     for index, (one, two) in enumerate((("decoder", "feedback"), ("order", "tracker"), ("router", "sender")), 3):
         for key, x in ((one, left), (two, right)):
-            pure = Path(steps[key][0]).parts[1] in PURE_LAYERS
+            pure = layer_of(steps[key][0].removeprefix("src/")) in PURE_LAYERS
             draw(key, x, row[index], wide, PURE if pure else PLAIN)
     draw("producer", left, row[6], whole, EDGE)
     outside(row[7], "Kafka", "partition leader", "all in-sync replicas have the record")

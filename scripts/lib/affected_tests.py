@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from walrelay_dev.layers import LAYERS
+from walrelay_dev.layers import LAYERS, layer_of
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/dev"
@@ -42,7 +42,7 @@ def layers() -> dict[str, set[str]]:
     needs: dict[str, set[str]] = {}
     for layer in LAYERS:
         text = (ROOT / "src" / layer / "CMakeLists.txt").read_text()
-        direct = re.search(r"DEPENDS\s+([\w\s]+?)\s*(?:PUBLIC|PRIVATE|\))", text)
+        direct = re.search(r"DEPENDS\s+([\w\s/]+?)\s*(?:PUBLIC|PRIVATE|\))", text)
         names = [name for name in (direct[1].split() if direct else []) if name in needs]
         needs[layer] = set(names).union(*(needs[name] for name in names))
     return needs
@@ -50,10 +50,10 @@ def layers() -> dict[str, set[str]]:
 
 def affected_layers(files: set[str]) -> set[str]:
     needs = layers()
-    touched = {match[1] for file in files if (match := re.match(r"src/(\w+)/", file))}
+    touched = {layer for file in files if file.startswith("src/") and (layer := layer_of(file[4:]))}
     if any(re.match(r"include/|proto/|tests/fakes/|cmake/|CMake|src/CMake", file) for file in files):
         touched = set(needs)
-    tested = {match[1] for file in files if (match := re.match(r"tests/unit/(\w+)/", file))}
+    tested = {layer for file in files if file.startswith("tests/unit/") and (layer := layer_of(file[11:]))}
     return {layer for layer in needs if layer in touched | tested or needs[layer] & touched}
 
 
@@ -98,8 +98,12 @@ class Run:
             self.step(name, "ctest", "--test-dir", BUILD, "-R", f"^{re.escape(name)}$", "--output-on-failure")
 
 
+def test_binary(layer: str) -> str:
+    return f"walrelay_unit_{layer.replace('/', '_')}_tests"
+
+
 def build(layers_to_test: list[str], targets: set[str]) -> bool:
-    names = [f"walrelay_unit_{layer}_tests" for layer in layers_to_test] + sorted(targets)
+    names = [test_binary(layer) for layer in layers_to_test] + sorted(targets)
     if not names:
         return True
     print(f"building {' '.join(names)}", flush=True)
@@ -121,7 +125,7 @@ def main() -> int:
         return 1
     run = Run()
     for layer in affected:
-        run.step(f"unit.{layer}", BUILD / f"tests/unit/{layer}/walrelay_unit_{layer}_tests", "--gtest_brief=1")
+        run.step(f"unit.{layer}", BUILD / "tests/unit" / layer / test_binary(layer), "--gtest_brief=1")
     os.environ["WALRELAY_BUILD_DIR"] = str(BUILD)
     for lint in sorted((ROOT / "tests/lint").glob("*_test.py")):
         run.step(f"lint.{lint.stem.removesuffix('_test')}", "/usr/bin/python3", lint)

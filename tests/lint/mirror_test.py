@@ -15,16 +15,16 @@ TABLE = ROOT / "tests/unit/covered_elsewhere.txt"
 
 def subject_of(test: Path) -> str | None:
     """The longest name of a source or header that the name of the test begins with."""
-    layer = ROOT / "src" / test.parent.name
+    layer = ROOT / "src" / test.parent.relative_to(ROOT / "tests/unit")
     names = {path.stem for folder in (layer, ROOT / "include/walrelay") for path in folder.glob("*.*")}
     words = test.name.removesuffix("_test.cc").split("_")
     names_of_test = ("_".join(words[:count]) for count in range(len(words), 0, -1))
     return next((name for name in names_of_test if name in names), None)
 
 
-TESTS = sorted((ROOT / "tests/unit").glob("*/*_test.cc"))
-SOURCES = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "src").glob("*/*.cc"))}
-TESTED = {f"src/{test.parent.name}/{subject_of(test)}.cc" for test in TESTS}
+TESTS = sorted((ROOT / "tests/unit").rglob("*_test.cc"))
+SOURCES = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "src").rglob("*.cc"))}
+TESTED = {f"src/{test.parent.relative_to(ROOT / 'tests/unit')}/{subject_of(test)}.cc" for test in TESTS}
 ROWS = [line.split(": ") for line in TABLE.read_text().splitlines() if line and not line.startswith("#")]
 
 

@@ -1,4 +1,4 @@
-"""The folders of src/, as src/CMakeLists.txt lists them."""
+"""The folders of src/, as src/CMakeLists.txt lists them. A layer may be a folder in a folder: kafka/client."""
 
 import re
 from pathlib import Path
@@ -12,3 +12,8 @@ def _list(name: str) -> list[str]:
 
 LAYERS = _list("layers")  # from the bottom up
 PURE_LAYERS = frozenset(_list("pure_layers"))  # no I/O, no clock, no threads, no logging
+
+
+def layer_of(path: str) -> str | None:
+    """The layer of a path below src/ or tests/unit/, or of an include: "kafka/client/conf.h"."""
+    return next((layer for layer in LAYERS if path.startswith(layer + "/")), None)
