@@ -19,16 +19,18 @@ function(walrelay_layer_view NAME)
   set(WALRELAY_LAYER_VIEW ${view} PARENT_SCOPE)
 endfunction()
 
-# walrelay_layer(NAME SOURCES … [DEPENDS layer …] [PUBLIC lib …] [PRIVATE lib …])
+# walrelay_layer(NAME [EXCEPT source …] [DEPENDS layer …] [PUBLIC lib …] [PRIVATE lib …])
 #
-# One static library per folder of src/; that of kafka/client is walrelay_kafka_client. A layer's headers are found as
+# One static library per folder of src/, of all its sources but EXCEPT; that of kafka/client is walrelay_kafka_client. A layer's headers are found as
 # "NAME/x.h" only by the targets that link it: each layer exports a directory holding nothing but a link to its own
 # folder, so an include that points up the architecture does not compile.
 function(walrelay_layer NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "EXCEPT;DEPENDS;PUBLIC;PRIVATE" ${ARGN})
+  file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cc)
+  list(REMOVE_ITEM sources ${ARG_EXCEPT})
   walrelay_layer_view(${NAME})
   string(REPLACE / _ target walrelay_${NAME})
-  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(${target} STATIC ${sources})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/include ${WALRELAY_LAYER_VIEW})
   target_precompile_headers(${target} REUSE_FROM walrelay_headers)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${WALRELAY_UNITY} UNITY_BUILD_BATCH_SIZE 0)

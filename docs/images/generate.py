@@ -60,6 +60,8 @@ FOLDERS = {
     "relay": "streaming, failures",
     "status": "report, history",
     "kafka": "librdkafka",
+    "setup": "roles, table, publication",
+    "prune": "deletes published rows",
     "postgres": "libpq",
     "auth": "tokens for Kafka",
     "metrics": "prometheus-cpp",

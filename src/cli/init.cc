@@ -8,7 +8,7 @@
 #include "outbox/mapping_toml.h"
 #include "outbox/table_mapping.h"
 #include "postgres/session.h"
-#include "postgres/table_inspection.h"
+#include "setup/table_inspection.h"
 
 namespace walrelay {
 namespace {

@@ -15,7 +15,7 @@
 #include "http/listen_address.h"
 #include "kafka/conf.h"
 #include "postgres/connection_parameters.h"
-#include "postgres/prune_pass.h"
+#include "prune/prune_pass.h"
 #include "route/topic_name.h"
 #include "route/topic_router.h"
 #include "walrelay/error.h"

@@ -15,7 +15,7 @@
 #include "cli/local_relays.h"
 #include "cli/preflight.h"
 #include "cli/prune_report.h"
-#include "postgres/prune_pass.h"
+#include "prune/prune_pass.h"
 
 namespace walrelay {
 namespace {

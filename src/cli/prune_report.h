@@ -5,9 +5,9 @@
 
 #include <string>
 
+#include "prune/prune_action.h"
+#include "prune/prune_status.h"
 #include "walrelay/config.h"
-#include "walrelay/prune_action.h"
-#include "walrelay/prune_status.h"
 
 namespace walrelay {
 

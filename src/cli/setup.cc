@@ -1,6 +1,6 @@
 // `walrelay setup`: prints or executes the SQL that prepares the database.
 
-#include "postgres/setup.h"
+#include "setup/setup.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,9 +16,9 @@
 #include "config/choices.h"
 #include "kafka/progress_topic.h"
 #include "postgres/connection_parameters.h"
-#include "postgres/outbox_partitions.h"
 #include "postgres/session.h"
-#include "postgres/setup_script.h"
+#include "prune/outbox_partitions.h"
+#include "setup/setup_script.h"
 
 namespace walrelay {
 namespace {

@@ -20,9 +20,9 @@
 #include "postgres/connection_parameters.h"
 #include "postgres/pg_replication_source.h"
 #include "postgres/pg_snapshot_source.h"
-#include "postgres/prune_thread.h"
 #include "postgres/slot_copy_watch.h"
 #include "postgres/slot_sampler.h"
+#include "prune/prune_thread.h"
 #include "relay/event_loop.h"
 #include "walrelay/version.h"
 

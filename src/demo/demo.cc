@@ -25,8 +25,8 @@
 #include "kafka/topic_reader.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
-#include "postgres/setup.h"
-#include "postgres/setup_plan.h"
+#include "setup/setup.h"
+#include "setup/setup_plan.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

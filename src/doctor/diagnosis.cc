@@ -16,8 +16,8 @@
 #include "doctor/transaction_checks.h"
 #include "doctor/visibility_checks.h"
 #include "doctor/write_probe_check.h"
-#include "postgres/prune_pass.h"
 #include "postgres/session.h"
+#include "prune/prune_pass.h"
 
 namespace walrelay {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "postgres/outbox_partitions.h"
-#include "postgres/prune_pass.h"
-#include "postgres/pruner.h"
+#include "prune/outbox_partitions.h"
+#include "prune/prune_pass.h"
+#include "prune/pruner.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

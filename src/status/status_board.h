@@ -16,11 +16,11 @@
 
 #include "absl/status/status.h"
 #include "base/check.h"
+#include "prune/prune_status.h"
 #include "status/error_history.h"
 #include "stream/gap.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
-#include "walrelay/prune_status.h"
 #include "walrelay/published_proof.h"
 #include "walrelay/slot_copy.h"
 #include "walrelay/slot_sample.h"

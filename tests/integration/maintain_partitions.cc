@@ -11,8 +11,8 @@
 
 #include <cstdlib>
 
-#include "postgres/outbox_partitions.h"
 #include "postgres/session.h"
+#include "prune/outbox_partitions.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

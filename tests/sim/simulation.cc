@@ -254,7 +254,7 @@ uint64_t Simulation::XminOf(const LogTransaction& transaction, const LogRow& row
   return rewritten != 0 ? rewritten : transaction.xid;
 }
 
-// As src/postgres/prune_query.cc: the time column has the default now().
+// As src/prune/prune_query.cc: the time column has the default now().
 void Simulation::CheckProof(const std::optional<PublishedXids>& proven) {
   if (!proven) {
     return;

@@ -1,0 +1,118 @@
+#include "setup/new_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "outbox/partition_plan.h"
+#include "postgres/quote.h"
+
+namespace walrelay {
+namespace {
+
+// A column of the table to create. Two parts of an event may be mapped to the same column.
+struct NewColumn {
+  std::string name;
+  std::string_view definition;
+  std::string_view comment = {};
+};
+
+class NewColumns {
+ public:
+  void Add(std::string_view name, std::string_view definition, std::string_view comment = {}) {
+    const auto same = [&](const NewColumn& column) { return column.name == name; };
+    if (!name.empty() && std::none_of(columns_.begin(), columns_.end(), same)) {
+      columns_.push_back({std::string(name), definition, comment});
+    }
+  }
+  // `constraint`: after the columns; "": none.
+  std::string Sql(std::string_view constraint = "") const {
+    std::string out;
+    for (const NewColumn& column : columns_) {
+      const bool last = &column == &columns_.back() && constraint.empty();
+      out += fmt::format("  {:<16} {}{}{}{}\n", QuoteIdentifier(column.name), column.definition,
+                         last ? "" : ",", column.comment.empty() ? "" : "  -- ", column.comment);
+    }
+    return constraint.empty() ? out : fmt::format("{}  {}\n", out, constraint);
+  }
+
+ private:
+  std::vector<NewColumn> columns_;
+};
+
+// For the age of rows: walrelay does not publish it.
+constexpr std::string_view kTimeColumn = "created_at";
+
+NewColumns ColumnsOf(const OutboxTable& table, std::string_view id_definition) {
+  const ColumnNames& names = table.columns;
+  NewColumns columns;
+  columns.Add(names.id.value_or("id"), id_definition);
+  columns.Add(names.aggregate_type.value_or("aggregate_type"), "text        NOT NULL",
+              "the topic is derived from it");
+  columns.Add(names.aggregate_id.value_or("aggregate_id"), "text        NOT NULL",
+              "the record's key: events of one aggregate keep their order");
+  columns.Add(names.event_type.value_or("event_type"), "text        NOT NULL");
+  columns.Add(names.payload.value_or("payload"), "jsonb       NOT NULL",
+              "the record's value, as Postgres prints it");
+  columns.Add(kTimeColumn, "timestamptz NOT NULL DEFAULT pg_catalog.now()");
+  columns.Add(names.trace_id.value_or("trace_id"), "text");
+  for (const auto* name :
+       {&names.traceparent, &names.tracestate, &names.span_context, &names.version}) {
+    columns.Add(name->value_or(""), "text");
+  }
+  for (const Placement& placement : table.placements) {
+    columns.Add(placement.column,
+                placement.where == Placement::Where::kPartition ? "integer" : "text");
+  }
+  return columns;
+}
+
+// The table has no rows yet, so no session waits for the locks of PARTITION OF. The DEFAULT
+// partition accepts rows for which no partition was created in time: without it, an application's
+// INSERT would fail.
+std::string CreatePartitions(const OutboxTable& table, const NewPartitions& partitions) {
+  const auto create = [&](const std::string& name) {
+    return fmt::format("\nCREATE TABLE {} PARTITION OF {}", QuoteQualified(table.schema, name),
+                       QuotedName(table));
+  };
+  std::string sql = create(DefaultPartitionName(table.name)) + " DEFAULT;";
+  for (const PartitionBounds& bounds :
+       MissingPartitions(partitions.period, UsualAhead(partitions.period), {}, partitions.now)) {
+    sql += fmt::format("{}\n  FOR VALUES FROM ({}) TO ({});",
+                       create(PartitionName(table.name, partitions.period, bounds.from)),
+                       QuoteLiteral(Rfc3339(bounds.from)), QuoteLiteral(Rfc3339(bounds.to)));
+  }
+  return sql;
+}
+
+// The primary key of a partitioned table contains the time: two partitions may have the same id.
+std::string CreatePartitionedTable(const OutboxTable& table, const NewPartitions& partitions) {
+  const NewColumns columns =
+      ColumnsOf(table, "uuid        NOT NULL DEFAULT pg_catalog.gen_random_uuid()");
+  const std::string id = table.columns.id.value_or("id");
+  const std::string time = QuoteIdentifier(kTimeColumn);
+  return fmt::format(
+      "CREATE TABLE {} (\n{}) PARTITION BY RANGE ({});{}", QuotedName(table),
+      columns.Sql(id.empty() ? "" : fmt::format("PRIMARY KEY ({}, {})", QuoteIdentifier(id), time)),
+      time, CreatePartitions(table, partitions));
+}
+
+}  // namespace
+
+std::string QuotedName(const OutboxTable& table) {
+  return QuoteQualified(table.schema, table.name);
+}
+
+std::string CreateTable(const OutboxTable& table, const std::optional<NewPartitions>& partitions) {
+  if (partitions) {
+    return CreatePartitionedTable(table, *partitions);
+  }
+  const NewColumns columns =
+      ColumnsOf(table, "uuid        PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid()");
+  return fmt::format("CREATE TABLE {} (\n{});", QuotedName(table), columns.Sql());
+}
+
+}  // namespace walrelay
