@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "walrelay/published_proof.h"
+#include "stream/published_proof.h"
 
 namespace walrelay {
 

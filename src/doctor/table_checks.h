@@ -8,11 +8,11 @@
 
 #include "absl/status/statusor.h"
 #include "doctor/findings.h"
+#include "outbox/table_reading.h"
 #include "postgres/connection.h"
 #include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
-#include "walrelay/table_reading.h"
 
 namespace walrelay {
 

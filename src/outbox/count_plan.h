@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "outbox/row_classes.h"
+#include "outbox/table_reading.h"
 #include "walrelay/replication_source.h"
-#include "walrelay/table_reading.h"
 
 namespace walrelay {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "walrelay/table_reading.h"
+#include "outbox/table_reading.h"
 
 namespace walrelay {
 

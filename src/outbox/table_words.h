@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "walrelay/table_reading.h"
+#include "outbox/table_reading.h"
 
 namespace walrelay {
 

@@ -345,15 +345,30 @@ absl::StatusOr<std::optional<PgResult>> PgConnection::NextRow(Micros timeout) {
   }
 }
 
+std::string PgConnection::ReportedSetting(const char* name) const {
+  const char* value = PQparameterStatus(get(), name);
+  return value != nullptr ? value : "";
+}
+
 std::string PgConnection::application_name() const {
-  const char* name = PQparameterStatus(get(), "application_name");
-  return name != nullptr ? name : "";
+  return ReportedSetting("application_name");
 }
 
 // As the server reports it, with a distribution's suffix: for display only.
 std::string PgConnection::server_version() const {
-  const char* version = PQparameterStatus(get(), "server_version");
-  return version != nullptr ? version : "?";
+  std::string version = ReportedSetting("server_version");
+  return version.empty() ? "?" : version;
+}
+
+absl::StatusOr<std::string> PgConnection::HashPassword(const std::string& role,
+                                                       const std::string& password) const {
+  const std::unique_ptr<char, decltype(&PQfreemem)> hash(
+      PQencryptPasswordConn(get(), password.c_str(), role.c_str(), "scram-sha-256"), &PQfreemem);
+  if (hash == nullptr) {
+    return Error(ErrorCode::kPostgresError,
+                 fmt::format("cannot hash the password: {}", Readable(PQerrorMessage(get()))));
+  }
+  return std::string(hash.get());
 }
 
 void PgConnection::OnNotice(std::function<void(const PGresult*)> callback) {

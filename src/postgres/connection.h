@@ -121,6 +121,15 @@ class PgConnection {
   std::string application_name() const;
   std::string user() const { return PQuser(connection_.get()); }
   std::string database() const { return PQdb(connection_.get()); }
+  // A setting that the server reports without a query, such as "is_superuser"; "" if it does not
+  // report it. Source: PQparameterStatus().
+  std::string ReportedSetting(const char* name) const;
+  // The hash with which ALTER ROLE ... PASSWORD stores `password`, computed here: the server never
+  // receives the password. Always SCRAM-SHA-256, which every supported server has, and which a line
+  // of pg_hba.conf with `md5` also accepts; a line with `scram-sha-256` does not accept the default
+  // of Postgres 13, which is md5. Errors: WR-2012 if the hash cannot be computed.
+  absl::StatusOr<std::string> HashPassword(const std::string& role,
+                                           const std::string& password) const;
   // For functions of libpq that this class does not wrap. It remains the owner.
   PGconn* get() const { return connection_.get(); }
   // OpenSSL's SSL object, owned by the connection; nullptr without TLS.

@@ -26,8 +26,7 @@ std::string Lower(std::string_view text) {
 // In a SQL_ASCII database the server cannot convert text; with client_encoding UTF8 it fails on the
 // first non-ASCII byte. Bytes of such a database are therefore passed through unchanged.
 absl::StatusOr<std::string> MatchEncoding(PgConnection& connection, Micros timeout) {
-  const char* encoding = PQparameterStatus(connection.get(), "server_encoding");
-  if (encoding == nullptr || std::string_view(encoding) != "SQL_ASCII") {
+  if (connection.ReportedSetting("server_encoding") != "SQL_ASCII") {
     return "UTF8";
   }
   WR_RETURN_IF_ERROR(connection.Query("SET client_encoding = 'SQL_ASCII'", timeout).status());

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "slot/slot_copy.h"
 #include "walrelay/config.h"
-#include "walrelay/slot_copy.h"
 #include "walrelay/slot_info.h"
 
 namespace walrelay {

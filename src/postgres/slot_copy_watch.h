@@ -9,8 +9,8 @@
 
 #include "base/worker_thread.h"
 #include "metrics/metrics.h"
+#include "slot/slot_copy.h"
 #include "walrelay/config.h"
-#include "walrelay/slot_copy.h"
 
 namespace walrelay {
 

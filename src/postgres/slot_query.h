@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
+#include "slot/slot_sample.h"
 #include "walrelay/config.h"
-#include "walrelay/slot_sample.h"
 
 namespace walrelay {
 

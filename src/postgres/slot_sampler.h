@@ -24,12 +24,12 @@
 #include "metrics/metrics.h"
 #include "postgres/connection.h"
 #include "postgres/table_counter.h"
+#include "slot/slot_sample.h"
 #include "slot/slot_watch.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/publication_identity.h"
 #include "walrelay/replication_source.h"
-#include "walrelay/slot_sample.h"
 
 namespace walrelay {
 

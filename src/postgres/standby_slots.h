@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "slot/slot_sample.h"
 #include "walrelay/lsn.h"
-#include "walrelay/slot_sample.h"
 
 namespace walrelay {
 

@@ -10,12 +10,12 @@
 
 #include "absl/status/status.h"
 #include "metrics/metrics.h"
+#include "outbox/table_reading.h"
 #include "postgres/connection.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
-#include "walrelay/table_reading.h"
 #include "walrelay/xid_horizon.h"
 
 namespace walrelay {

@@ -10,10 +10,10 @@
 
 #include "absl/status/statusor.h"
 #include "outbox/row_classes.h"
+#include "outbox/table_reading.h"
 #include "postgres/connection.h"
 #include "walrelay/config.h"
 #include "walrelay/replication_source.h"
-#include "walrelay/table_reading.h"
 #include "walrelay/xid_horizon.h"
 
 namespace walrelay {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "outbox/table_reading.h"
 #include "postgres/connection.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
-#include "walrelay/table_reading.h"
 
 namespace walrelay {
 

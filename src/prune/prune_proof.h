@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 
+#include "stream/published_proof.h"
 #include "stream/published_xids.h"
 #include "walrelay/config.h"
-#include "walrelay/published_proof.h"
 
 namespace walrelay {
 

@@ -11,9 +11,9 @@
 #include "base/worker_thread.h"
 #include "metrics/metrics.h"
 #include "prune/prune_status.h"
+#include "stream/published_proof.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/published_proof.h"
 
 namespace walrelay {
 

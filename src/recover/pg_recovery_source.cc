@@ -2,8 +2,8 @@
 
 #include "base/check.h"
 #include "postgres/pg_replication_source.h"
-#include "postgres/recovery_facts.h"
 #include "postgres/session.h"
+#include "recover/recovery_facts.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "postgres/recovery_slot.h"
 #include "recover/recovery.h"
+#include "recover/recovery_slot.h"
 
 namespace walrelay {
 

@@ -13,10 +13,10 @@
 #include "absl/status/statusor.h"
 #include "kafka/topic_retention.h"
 #include "postgres/row_query.h"
+#include "recover/new_slot.h"
 #include "stream/published_xids.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/new_slot.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 

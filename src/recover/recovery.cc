@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "postgres/recovery_slot.h"
+#include "recover/recovery_slot.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

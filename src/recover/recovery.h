@@ -31,10 +31,10 @@
 #include "absl/status/statusor.h"
 #include "kafka/topic_retention.h"
 #include "recover/missing_records.h"
+#include "recover/new_slot.h"
 #include "recover/published_records.h"
 #include "recover/recover_plan.h"
 #include "walrelay/config.h"
-#include "walrelay/new_slot.h"
 #include "walrelay/progress.h"
 #include "walrelay/record.h"
 

@@ -21,6 +21,7 @@
 #include "metrics/metrics.h"
 #include "relay/gap_detector.h"
 #include "stream/ack_tracker.h"
+#include "stream/published_proof.h"
 #include "stream/record_cadence.h"
 #include "stream/start_position.h"
 #include "stream/xid_horizons.h"
@@ -28,7 +29,6 @@
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
 #include "walrelay/progress.h"
-#include "walrelay/published_proof.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {

@@ -37,10 +37,9 @@ absl::StatusOr<SetupOutcome> ExecuteSetup(PgConnection& connection, const SetupP
     }
     const absl::Status status = connection.Query(step.sql, kStepTimeout).status();
     // A superuser lacks no privilege: then the server refuses something else, and says what.
-    const char* superuser = PQparameterStatus(connection.get(), "is_superuser");
-    const bool may_all = superuser != nullptr && std::string_view(superuser) == "on";
-    if (!may_all && (HasCode(status, ErrorCode::kNoReplicationRole) ||
-                     HasCode(status, ErrorCode::kPermissionDenied))) {
+    const bool superuser = connection.ReportedSetting("is_superuser") == "on";
+    if (!superuser && (HasCode(status, ErrorCode::kNoReplicationRole) ||
+                       HasCode(status, ErrorCode::kPermissionDenied))) {
       outcome.missing.push_back(step);
       outcome.reasons.push_back(MessageOf(status));
       continue;

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/outbox_tables.h"
-#include "postgres/pg_error.h"
 #include "postgres/quote.h"
 #include "setup/setup_statements.h"
 #include "walrelay/error.h"
@@ -44,20 +42,6 @@ absl::StatusOr<bool> Exists(PgConnection& connection, std::string_view catalog,
                                    catalog, column, QuoteLiteral(name)),
                        kPlanTimeout));
   return row.rows() > 0;
-}
-
-// Always SCRAM, which every supported server has, and which a line of pg_hba.conf with `md5`
-// accepts too: the default of Postgres 13 is md5, which a line with `scram-sha-256` does not
-// accept.
-absl::StatusOr<std::string> PasswordHash(PgConnection& connection, const SetupOptions& options) {
-  const std::unique_ptr<char, decltype(&PQfreemem)> hash(
-      PQencryptPasswordConn(connection.get(), options.password.Reveal().c_str(),
-                            options.role.c_str(), "scram-sha-256"),
-      &PQfreemem);
-  return hash != nullptr ? absl::StatusOr<std::string>(hash.get())
-                         : Error(ErrorCode::kPostgresError,
-                                 fmt::format("cannot hash the password: {}",
-                                             Readable(PQerrorMessage(connection.get()))));
 }
 
 // Whether the role may use replication; nullopt: it does not exist. `role` is an SQL expression.
@@ -199,7 +183,8 @@ absl::Status PlanRole(PgConnection& connection, const SourceConfig& source,
   WR_RETURN_IF_ERROR(
       PlanGrants(connection, source, options.role, may.has_value(), tables, objects, plan.steps));
   if (!options.password.empty()) {
-    WR_ASSIGN_OR_RETURN(const std::string hash, PasswordHash(connection, options));
+    WR_ASSIGN_OR_RETURN(const std::string hash,
+                        connection.HashPassword(options.role, options.password.Reveal()));
     plan.steps.push_back({fmt::format("password of role {}", options.role),
                           fmt::format("ALTER ROLE {} PASSWORD {};", QuoteIdentifier(options.role),
                                       QuoteLiteral(hash)),

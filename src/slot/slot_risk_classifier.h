@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "walrelay/slot_sample.h"
+#include "slot/slot_sample.h"
 
 namespace walrelay {
 

@@ -7,9 +7,9 @@
 #include "slot/lsn_age_estimator.h"
 #include "slot/slot_forecast.h"
 #include "slot/slot_risk_classifier.h"
+#include "slot/slot_sample.h"
 #include "slot/stream_watch.h"
 #include "walrelay/clock.h"
-#include "walrelay/slot_sample.h"
 
 namespace walrelay {
 

@@ -16,9 +16,9 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "slot/slot_sample.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
-#include "walrelay/slot_sample.h"
 
 namespace walrelay {
 

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "slot/slot_sample.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/replication_source.h"
-#include "walrelay/slot_sample.h"
 
 namespace walrelay {
 

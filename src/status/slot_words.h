@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "walrelay/slot_copy.h"
-#include "walrelay/slot_sample.h"
+#include "slot/slot_copy.h"
+#include "slot/slot_sample.h"
 
 namespace walrelay {
 

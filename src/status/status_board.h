@@ -16,15 +16,15 @@
 
 #include "absl/status/status.h"
 #include "base/check.h"
+#include "outbox/table_reading.h"
 #include "prune/prune_status.h"
+#include "slot/slot_copy.h"
+#include "slot/slot_sample.h"
 #include "status/error_history.h"
 #include "stream/gap.h"
+#include "stream/published_proof.h"
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
-#include "walrelay/published_proof.h"
-#include "walrelay/slot_copy.h"
-#include "walrelay/slot_sample.h"
-#include "walrelay/table_reading.h"
 
 namespace walrelay {
 

@@ -20,9 +20,9 @@
 #include "pg_log.h"
 #include "proc_array.h"
 #include "random.h"
+#include "slot/slot_sample.h"
 #include "wal_sender.h"
 #include "walrelay/replication_source.h"
-#include "walrelay/slot_sample.h"
 #include "walrelay/xid_horizon.h"
 
 namespace walrelay::sim {

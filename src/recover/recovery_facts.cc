@@ -1,4 +1,4 @@
-#include "postgres/recovery_facts.h"
+#include "recover/recovery_facts.h"
 
 #include <fmt/format.h>
 

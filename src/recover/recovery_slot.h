@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
+#include "recover/new_slot.h"
 #include "walrelay/config.h"
-#include "walrelay/new_slot.h"
 
 namespace walrelay {
 

@@ -1,4 +1,4 @@
-#include "postgres/recovery_slot.h"
+#include "recover/recovery_slot.h"
 
 #include <fmt/format.h>
 
