@@ -13,7 +13,7 @@
 #include "base/unique_fd.h"
 #include "config/option.h"
 #include "http/listen_address.h"
-#include "kafka/conf.h"
+#include "kafka/client/conf.h"
 #include "postgres/connection_parameters.h"
 #include "prune/prune_pass.h"
 #include "route/topic_name.h"

@@ -11,7 +11,7 @@
 #include "cli/progress_plan.h"
 #include "cli/progress_report.h"
 #include "cli/progress_writer.h"
-#include "kafka/progress_topic.h"
+#include "kafka/admin/progress_topic.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

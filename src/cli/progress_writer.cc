@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/system_clock.h"
-#include "kafka/progress_topic.h"
+#include "kafka/admin/progress_topic.h"
 #include "postgres/pg_replication_source.h"
 #include "postgres/quote.h"
 #include "postgres/session.h"

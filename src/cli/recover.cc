@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/progress_writer.h"
 #include "cli/time_flag.h"
-#include "kafka/progress_topic.h"
+#include "kafka/admin/progress_topic.h"
 #include "recover/pg_recovery_source.h"
 #include "recover/recover_report.h"
 #include "recover/recovery.h"

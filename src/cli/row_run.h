@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kafka/topic_retention.h"
+#include "kafka/topics/topic_retention.h"
 #include "postgres/row_reader.h"
 #include "republish/row_publisher.h"
 #include "walrelay/clock.h"

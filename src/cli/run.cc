@@ -13,7 +13,7 @@
 #include "cli/config_directory.h"
 #include "cli/event_printer.h"
 #include "daemon/daemon.h"
-#include "kafka/conf.h"
+#include "kafka/client/conf.h"
 #include "postgres/connection_parameters.h"
 #include "walrelay/version.h"
 

@@ -14,7 +14,7 @@
 #include "cli/commands.h"
 #include "cli/progress_writer.h"
 #include "config/choices.h"
-#include "kafka/progress_topic.h"
+#include "kafka/admin/progress_topic.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 #include "prune/outbox_partitions.h"

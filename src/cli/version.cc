@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/commit.h"
-#include "kafka/conf.h"
+#include "kafka/client/conf.h"
 #include "postgres/connection.h"
 
 namespace walrelay {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kafka/topic_reader.h"
+#include "kafka/topics/topic_reader.h"
 #include "walrelay/clock.h"
 
 namespace walrelay {

@@ -9,13 +9,13 @@
 #include "doctor/reachability.h"
 #include "doctor/tls_checks.h"
 #include "doctor/topic_rule_checks.h"
-#include "kafka/broker_settings.h"
-#include "kafka/cluster_info.h"
-#include "kafka/partition_gate.h"
-#include "kafka/record_writer.h"
-#include "kafka/topic_creation.h"
-#include "kafka/topic_info.h"
-#include "kafka/topic_rules.h"
+#include "kafka/admin/broker_settings.h"
+#include "kafka/admin/record_writer.h"
+#include "kafka/client/cluster_info.h"
+#include "kafka/producer/partition_gate.h"
+#include "kafka/topics/topic_creation.h"
+#include "kafka/topics/topic_info.h"
+#include "kafka/topics/topic_rules.h"
 
 namespace walrelay {
 namespace {

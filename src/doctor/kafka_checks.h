@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "doctor/findings.h"
-#include "kafka/topic_info.h"
+#include "kafka/topics/topic_info.h"
 #include "walrelay/config.h"
 
 namespace walrelay {

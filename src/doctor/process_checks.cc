@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "http/http_client.h"
-#include "kafka/conf.h"
-#include "kafka/known_defects.h"
+#include "kafka/client/conf.h"
+#include "kafka/client/known_defects.h"
 #include "postgres/connection.h"
 
 namespace walrelay {

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/text.h"
-#include "kafka/cluster_info.h"
-#include "kafka/compacted_topic_rule.h"
-#include "kafka/progress_topic.h"
-#include "kafka/topic_creation.h"
+#include "kafka/admin/progress_topic.h"
+#include "kafka/client/cluster_info.h"
+#include "kafka/topics/compacted_topic_rule.h"
+#include "kafka/topics/topic_creation.h"
 #include "stream/gap.h"
 #include "stream/progress_record.h"
 #include "stream/start_position.h"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "doctor/findings.h"
-#include "kafka/topic_info.h"
+#include "kafka/topics/topic_info.h"
 #include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"

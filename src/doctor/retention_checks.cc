@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "kafka/topic_retention.h"
+#include "kafka/topics/topic_retention.h"
 
 namespace walrelay {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "kafka/topic_creation.h"
-#include "kafka/topic_rules.h"
+#include "kafka/topics/topic_creation.h"
+#include "kafka/topics/topic_rules.h"
 #include "route/topic_name.h"
 
 namespace walrelay {

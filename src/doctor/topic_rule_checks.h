@@ -5,7 +5,7 @@
 #include <span>
 
 #include "doctor/findings.h"
-#include "kafka/topic_info.h"
+#include "kafka/topics/topic_info.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 

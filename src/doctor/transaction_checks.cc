@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/text.h"
-#include "kafka/cluster_info.h"
-#include "kafka/conf.h"
-#include "kafka/known_defects.h"
-#include "kafka/transaction_probe.h"
+#include "kafka/admin/transaction_probe.h"
+#include "kafka/client/cluster_info.h"
+#include "kafka/client/conf.h"
+#include "kafka/client/known_defects.h"
 #include "stream/progress_record.h"
 #include "walrelay/error.h"
 

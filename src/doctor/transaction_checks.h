@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "doctor/findings.h"
-#include "kafka/broker_settings.h"
-#include "kafka/topic_info.h"
+#include "kafka/admin/broker_settings.h"
+#include "kafka/topics/topic_info.h"
 #include "walrelay/config.h"
 
 namespace walrelay {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "kafka/record_writer.h"
-#include "kafka/topic_info.h"
+#include "kafka/admin/record_writer.h"
+#include "kafka/topics/topic_info.h"
 #include "route/topic_name.h"
 
 namespace walrelay {

@@ -8,7 +8,7 @@
 
 #include "base/system_clock.h"
 #include "base/text.h"
-#include "kafka/topic_info.h"
+#include "kafka/topics/topic_info.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

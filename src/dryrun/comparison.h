@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "base/string_hash.h"
 #include "dryrun/record_difference.h"
-#include "kafka/topic_reader.h"
+#include "kafka/topics/topic_reader.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "kafka/partitioner.h"
+#include "kafka/producer/partitioner.h"
 
 namespace walrelay {
 namespace {

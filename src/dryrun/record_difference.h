@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kafka/topic_reader.h"
+#include "kafka/topics/topic_reader.h"
 #include "walrelay/record.h"
 
 namespace walrelay {

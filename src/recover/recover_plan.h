@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kafka/topic_retention.h"
+#include "kafka/topics/topic_retention.h"
 #include "postgres/row_query.h"
 #include "recover/new_slot.h"
 #include "stream/published_xids.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "kafka/topic_scanner.h"
+#include "kafka/topics/topic_scanner.h"
 #include "recover/published_records.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"

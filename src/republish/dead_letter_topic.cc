@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "kafka/record_writer.h"
-#include "kafka/topic_scanner.h"
+#include "kafka/admin/record_writer.h"
+#include "kafka/topics/topic_scanner.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "kafka/conf.h"
-#include "kafka/kafka_producer.h"
+#include "kafka/client/conf.h"
+#include "kafka/producer/kafka_producer.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "fakes/status_matchers.h"
-#include "kafka/conf.h"
-#include "kafka/kafka_producer.h"
-#include "kafka/mock_cluster.h"
-#include "kafka/progress_topic.h"
-#include "kafka/topic_reader.h"
+#include "kafka/admin/progress_topic.h"
+#include "kafka/client/conf.h"
+#include "kafka/mock/mock_cluster.h"
+#include "kafka/producer/kafka_producer.h"
+#include "kafka/topics/topic_reader.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
 

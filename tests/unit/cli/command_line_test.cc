@@ -19,7 +19,7 @@
 #include "fakes/status_matchers.h"
 #include "fakes/temporary_directory.h"
 #include "http/http_server.h"
-#include "kafka/mock_cluster.h"
+#include "kafka/mock/mock_cluster.h"
 #include "metrics/metrics.h"
 #include "walrelay/version.h"
 

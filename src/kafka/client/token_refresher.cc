@@ -1,0 +1,159 @@
+#include "kafka/client/token_refresher.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+constexpr std::string_view kFailurePrefix = "Failed to acquire SASL OAUTHBEARER token: ";
+
+constexpr Micros kFirstRetry = std::chrono::seconds(1);
+constexpr Micros kMostRetry = std::chrono::seconds(30);
+// A token that is refused would otherwise be requested at each of librdkafka's attempts.
+constexpr Micros kLeastBetweenRefusals = std::chrono::seconds(10);
+
+UniqueFd NewEventFd() {
+  UniqueFd fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  WR_CHECK(fd.valid(), "an eventfd is available");
+  return fd;
+}
+
+void Signal(const UniqueFd& event) {
+  ::eventfd_write(event.get(), 1);
+}
+
+// 80 % of the rest, but at least a second: just before the expiry the rest is short. At most a day:
+// an expiry far in the future is not to be trusted, and would overflow the clock.
+Micros NextRefresh(WallTime expiry, WallTime now) {
+  return std::clamp<Micros>((expiry - now) / 5 * 4, std::chrono::seconds(1),
+                            std::chrono::hours(24));
+}
+
+}  // namespace
+
+TokenRefresher::TokenRefresher(rd_kafka_t* client, TokenLogin login)
+    : client_(client),
+      login_(std::move(login)),
+      stop_(NewEventFd()),
+      wake_(NewEventFd()),
+      backoff_(kFirstRetry, kMostRetry, std::random_device()()),
+      thread_(InLogScope([this] { Run(); })) {}
+
+TokenRefresher::~TokenRefresher() {
+  Signal(stop_);
+  thread_.join();
+}
+
+void TokenRefresher::RefreshNow() {
+  Signal(wake_);
+}
+
+void TokenRefresher::Run() {
+  do {
+    last_attempt_ = std::chrono::steady_clock::now();
+  } while (SleepUntil(std::chrono::steady_clock::now() + Refresh()));
+}
+
+Micros TokenRefresher::Refresh() {
+  const absl::StatusOr<Token> token = login_.source->Fetch(stop_.get());
+  const absl::Status used = token.ok() ? Use(*token) : token.status();
+  if (!used.ok()) {
+    return OnFailure(used);
+  }
+  if (!SetFailure(absl::OkStatus()).ok()) {
+    LogInfo("token_available", "there is a valid token for the login to Kafka again");
+  }
+  backoff_.Reset();
+  return std::min(login_.source->recheck_interval(),
+                  NextRefresh(token->expiry, SystemClock().WallNow()));
+}
+
+// A file is read far more often than it changes.
+absl::Status TokenRefresher::Use(const Token& token) {
+  const bool known = token.value.Reveal() == present_.value.Reveal();
+  present_ = token;
+  if (known) {
+    return absl::OkStatus();
+  }
+  std::vector<const char*> extensions;
+  for (const std::string& part : login_.extensions) {
+    extensions.push_back(part.c_str());
+  }
+  const int64_t expiry =
+      std::chrono::floor<std::chrono::milliseconds>(token.expiry.time_since_epoch()).count();
+  char reason[512];
+  // The principal is not sent.
+  if (rd_kafka_oauthbearer_set_token(client_, token.value.Reveal().c_str(), expiry, "walrelay",
+                                     extensions.data(), extensions.size(), reason,
+                                     sizeof(reason)) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    present_ = Token();
+    return Error(ErrorCode::kKafkaToken, Printable(reason, 200));
+  }
+  LogDebug("token_refreshed", "the next login to Kafka uses a new token",
+           {{"expires", Rfc3339(token.expiry)}});
+  return absl::OkStatus();
+}
+
+Micros TokenRefresher::OnFailure(const absl::Status& error) {
+  if (absl::IsCancelled(error)) {
+    return Micros(0);
+  }
+  if (SetFailure(error).ok()) {
+    LogStatus(LogLevel::kWarning, "token_unavailable", error);
+  }
+  if (present_.expiry <= SystemClock().WallNow()) {
+    rd_kafka_oauthbearer_set_token_failure(client_, MessageOf(error).c_str());
+  }
+  return backoff_.Next();
+}
+
+absl::Status TokenRefresher::SetFailure(absl::Status failure) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(failure_, std::move(failure));
+}
+
+absl::Status TokenRefresher::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+bool TokenRefresher::SleepUntil(SteadyTime wake_up) {
+  bool awaited = true;  // RefreshNow() was not called
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(wake_up - std::chrono::steady_clock::now());
+    // In parts: poll() takes an int.
+    const auto millis = static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
+    pollfd events[] = {{stop_.get(), POLLIN, 0}, {awaited ? wake_.get() : -1, POLLIN, 0}};
+    ::poll(events, std::size(events), millis);
+    if (events[0].revents != 0) {
+      return false;
+    }
+    if (events[1].revents != 0) {
+      eventfd_t count = 0;
+      ::eventfd_read(wake_.get(), &count);
+      awaited = false;
+      wake_up = std::min(wake_up, last_attempt_ + kLeastBetweenRefusals);
+    } else if (std::chrono::steady_clock::now() >= wake_up) {
+      return true;
+    }
+  }
+}
+
+std::string_view TokenFailure(std::string_view report) {
+  return report.starts_with(kFailurePrefix) ? report.substr(kFailurePrefix.size())
+                                            : std::string_view();
+}
+
+}  // namespace walrelay

@@ -1,0 +1,244 @@
+#include "kafka/producer/topic_metadata_fetcher.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "kafka/client/delivery_error.h"
+#include "kafka/client/handles.h"
+#include "walrelay/error.h"
+
+namespace walrelay {
+namespace {
+
+// An answer that arrives after the timeout is lost, so a slow network needs a long timeout. But the
+// destructor waits as well: the timeout grows only when the short one was not enough.
+constexpr int kFirstTimeoutMillis = 500;
+constexpr int kLongestTimeoutMillis = 4'000;
+// While a record waits for its topic: the first pause, which doubles until something is answered.
+constexpr std::chrono::milliseconds kPollInterval{10};
+constexpr std::chrono::milliseconds kLongestPollInterval{40};
+// While no broker answers and only the state of the brokers is of interest.
+constexpr std::chrono::milliseconds kBetweenProbes{500};
+// Brokers answer "unknown" while they create a topic on demand.
+constexpr std::chrono::seconds kOnDemandGrace{2};
+constexpr std::chrono::seconds kCreationGrace{30};
+
+// Indexed by partition number. The answer lists partitions in any order, and a broker's answer is
+// not trusted to contain each once.
+std::vector<int32_t> LeadersOf(const rd_kafka_metadata_topic& topic) {
+  std::vector<int32_t> leaders(static_cast<size_t>(topic.partition_cnt), -1);
+  for (int i = 0; i < topic.partition_cnt; ++i) {
+    const rd_kafka_metadata_partition& partition = topic.partitions[i];
+    if (partition.id >= 0 && partition.id < topic.partition_cnt) {
+      leaders[static_cast<size_t>(partition.id)] = partition.leader;
+    }
+  }
+  return leaders;
+}
+
+std::chrono::seconds GraceOf(TopicMetadataFetcher::Await await) {
+  switch (await) {
+    case TopicMetadataFetcher::Await::kNothing:
+      break;
+    case TopicMetadataFetcher::Await::kOnDemand:
+      return kOnDemandGrace;
+    case TopicMetadataFetcher::Await::kCreation:
+      return kCreationGrace;
+  }
+  return std::chrono::seconds(0);
+}
+
+bool HaveLeaders(const std::vector<int32_t>& partitions) {
+  return !partitions.empty() && std::all_of(partitions.begin(), partitions.end(),
+                                            [](int32_t leader) { return leader >= 0; });
+}
+
+}  // namespace
+
+TopicMetadataFetcher::TopicMetadataFetcher(rd_kafka_t* client, int wakeup_fd)
+    : client_(client),
+      wakeup_fd_(wakeup_fd),
+      pause_(kPollInterval),
+      thread_(InLogScope([this] { Run(); })) {}
+
+TopicMetadataFetcher::~TopicMetadataFetcher() {
+  Stop();
+  thread_.join();
+}
+
+void TopicMetadataFetcher::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+}
+
+void TopicMetadataFetcher::Request(const std::string& topic, Await await) {
+  {
+    const std::lock_guard lock(mutex_);
+    questions_.push_back({.topic = topic,
+                          .give_up = std::chrono::steady_clock::now() + GraceOf(await),
+                          .leaders = await == Await::kCreation});
+  }
+  changed_.notify_one();
+}
+
+size_t TopicMetadataFetcher::waiting() {
+  const std::lock_guard lock(mutex_);
+  return questions_.size();
+}
+
+void TopicMetadataFetcher::Refresh() {
+  {
+    const std::lock_guard lock(mutex_);
+    refresh_ = true;
+  }
+  changed_.notify_one();
+}
+
+void TopicMetadataFetcher::Probe() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++probes_;
+  }
+  changed_.notify_one();
+}
+
+std::vector<TopicMetadataFetcher::Result> TopicMetadataFetcher::DrainResults() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(answers_, {});
+}
+
+bool TopicMetadataFetcher::Answered() {
+  const std::lock_guard lock(mutex_);
+  return answered_ == probes_;
+}
+
+// The lock is held except while a request blocks. One request at a time is enough: it covers every
+// topic that waits.
+void TopicMetadataFetcher::Run() {
+  std::unique_lock lock(mutex_);
+  int timeout_millis = kFirstTimeoutMillis;
+  while (!stopping_) {
+    if (!HasWork()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const bool topic_waits = !questions_.empty();
+    const uint64_t probes = probes_;
+    if (topic_waits ? AskForTopics(lock, timeout_millis) : AskForAll(lock, timeout_millis)) {
+      timeout_millis = kFirstTimeoutMillis;
+      // A probe counts as answered only by a request that began after it.
+      answered_ = probes;
+    } else {
+      timeout_millis = std::min(timeout_millis * 2, kLongestTimeoutMillis);
+      // A topic requested meanwhile need not wait.
+      changed_.wait_for(lock, topic_waits ? kPollInterval : kBetweenProbes,
+                        [&] { return stopping_ || (!topic_waits && !questions_.empty()); });
+    }
+  }
+}
+
+bool TopicMetadataFetcher::AskForAll(std::unique_lock<std::mutex>& lock, int timeout_millis) {
+  WR_CHECK(lock.owns_lock(), "the members are guarded by the lock");
+  refresh_ = false;
+  lock.unlock();
+  const KafkaMetadata found = Fetch(nullptr, timeout_millis);
+  lock.lock();
+  if (found == nullptr) {
+    refresh_ = true;
+    return false;
+  }
+  for (int i = 0; i < found->topic_cnt; ++i) {
+    const rd_kafka_metadata_topic& topic = found->topics[i];
+    if (topic.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE) {
+      const bool there = topic.err == RD_KAFKA_RESP_ERR_NO_ERROR;
+      answers_.push_back({topic.topic,
+                          there ? absl::OkStatus() : TopicError(topic.err, topic.topic),
+                          LeadersOf(topic), /*asked=*/false});
+    }
+  }
+  eventfd_write(wakeup_fd_, 1);
+  return true;
+}
+
+// A single topic is asked for by a handle without configuration: the producer has opened the topic
+// before, and its handle decides. Several share a request for all topics that the client knows.
+bool TopicMetadataFetcher::AskForTopics(std::unique_lock<std::mutex>& lock, int timeout_millis) {
+  WR_CHECK(lock.owns_lock() && !questions_.empty(), "a topic waits, and the lock is held");
+  // Others may be added meanwhile, behind these.
+  const auto asked = static_cast<std::ptrdiff_t>(questions_.size());
+  const std::string first = questions_.front().topic;
+  lock.unlock();
+  const KafkaTopic single(asked == 1 ? rd_kafka_topic_new(client_, first.c_str(), nullptr)
+                                     : nullptr);
+  const KafkaMetadata found = Fetch(single.get(), timeout_millis);
+  lock.lock();
+  if (found == nullptr) {
+    return false;
+  }
+  std::map<std::string_view, const rd_kafka_metadata_topic*> topics;
+  for (int i = 0; i < found->topic_cnt; ++i) {
+    topics[found->topics[i].topic] = &found->topics[i];
+  }
+  const size_t before = answers_.size();
+  const auto open =
+      std::remove_if(questions_.begin(), questions_.begin() + asked, [&](const Question& question) {
+        const auto topic = topics.find(question.topic);
+        std::optional<Result> answer =
+            topic != topics.end() ? AnswerTo(question, *topic->second) : std::nullopt;
+        if (answer) {
+          answers_.push_back(*std::move(answer));
+        }
+        return answer.has_value();
+      });
+  questions_.erase(open, questions_.begin() + asked);
+  if (answers_.size() > before) {
+    eventfd_write(wakeup_fd_, 1);
+    pause_ = kPollInterval;
+  }
+  // What is left waits for its creation; a topic requested meanwhile need not wait.
+  if (answers_.size() - before < static_cast<size_t>(asked)) {
+    const size_t waiting = questions_.size();
+    changed_.wait_for(lock, std::exchange(pause_, std::min(2 * pause_, kLongestPollInterval)),
+                      [&] { return stopping_ || questions_.size() > waiting; });
+  }
+  return true;
+}
+
+// nullopt: nothing is known yet.
+std::optional<TopicMetadataFetcher::Result> TopicMetadataFetcher::AnswerTo(
+    const Question& question, const rd_kafka_metadata_topic& topic) {
+  const bool patient = std::chrono::steady_clock::now() < question.give_up;
+  if (topic.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    std::vector<int32_t> leaders = LeadersOf(topic);
+    return question.leaders && patient && !HaveLeaders(leaders)
+               ? std::nullopt
+               : std::optional(Result{question.topic, absl::OkStatus(), std::move(leaders)});
+  }
+  const bool perhaps_being_created =
+      topic.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART && patient;
+  if (topic.err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || perhaps_being_created) {
+    return std::nullopt;
+  }
+  return Result{question.topic, TopicError(topic.err, question.topic), {}};
+}
+
+// (Before the client knows any topic, a request for all of them covers those of the cluster, which
+// librdkafka 2.0 cannot avoid.)
+KafkaMetadata TopicMetadataFetcher::Fetch(rd_kafka_topic_t* topic, int timeout_millis) const {
+  const struct rd_kafka_metadata* found = nullptr;
+  const rd_kafka_resp_err_t error =
+      rd_kafka_metadata(client_, /*all_topics=*/0, topic, &found, timeout_millis);
+  return KafkaMetadata(error == RD_KAFKA_RESP_ERR_NO_ERROR ? found : nullptr);
+}
+
+}  // namespace walrelay

@@ -1,0 +1,123 @@
+// TopicMetadataFetcher: fetches topics' metadata from the brokers.
+//
+// Before the first record of a topic: in librdkafka before 2.10.1 the first record of a new topic
+// waits for a one-second timer; fetching the metadata first costs only a round trip. It also
+// reveals problems that a producer would find too late: the topic does not exist, or access is
+// denied. Later, periodically, for all topics in use at once: their partition counts and leaders.
+// And while no broker is reachable: whether one answers again.
+//
+// Each request blocks, so the metadata_fetcher sends them from its own thread, one at a time.
+// Topics that wait share a request, which names every topic that the client knows.
+//
+// If the brokers create topics on demand (auto.create.topics.enable), requesting a topic's metadata
+// creates it, as with every producer.
+//
+// Threads: call all methods from one thread; the answers come from the metadata_fetcher's thread.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "kafka/client/handles.h"
+
+namespace walrelay {
+
+class TopicMetadataFetcher {
+ public:
+  struct Result {
+    std::string topic;
+    absl::Status status;           // OK: the topic exists. WR-3005, WR-4004, WR-4005
+    std::vector<int32_t> leaders;  // of each partition, -1 for none at the moment
+    // Answers Request(), not Refresh(): brokers that did not know the topic were asked repeatedly
+    // for a while.
+    bool asked = true;
+  };
+
+  // `client` must outlive the metadata_fetcher. `wakeup_fd`, an eventfd, is signalled when an
+  // answer has arrived.
+  TopicMetadataFetcher(rd_kafka_t* client, int wakeup_fd);
+  // Waits for the current request: at most half a second, or four seconds if brokers answer slowly.
+  ~TopicMetadataFetcher();
+
+  TopicMetadataFetcher(const TopicMetadataFetcher&) = delete;
+  TopicMetadataFetcher& operator=(const TopicMetadataFetcher&) = delete;
+
+  // Sends no further request; does not wait for the current one.
+  void Stop();
+
+  // How long "unknown topic" counts as no answer.
+  enum class Await {
+    kNothing,   // not at all
+    kOnDemand,  // two seconds: brokers answer that while they create a topic on demand
+    // Half a minute, and as long each partition is awaited to have a leader: the topic was just
+    // created, and not every broker knows it.
+    kCreation,
+  };
+  // Requests a topic's metadata, repeatedly until a broker answers. After Stop() no answer arrives
+  // any more.
+  void Request(const std::string& topic, Await await);
+  // Topics that were requested and have no answer.
+  size_t waiting();
+  // Requests the metadata of all topics in use again.
+  // Calls before the request is sent are merged into one.
+  void Refresh();
+  // Sends requests until a broker answers one that was sent after this call.
+  void Probe();
+
+  // What has arrived since the last call, oldest first; empty if nothing has. Does not wait for a
+  // request.
+  std::vector<Result> DrainResults();
+  // Whether a broker has answered since the last Probe(); true when there was none.
+  bool Answered();
+
+ private:
+  // A topic whose first record waits.
+  struct Question {
+    std::string topic;
+    std::chrono::steady_clock::time_point give_up;  // awaiting its creation
+    bool leaders = false;                           // of all partitions are awaited, too
+  };
+
+  // The body of the thread.
+  void Run();
+  // Guarded by mutex_.
+  bool HasWork() const { return !questions_.empty() || refresh_ || answered_ < probes_; }
+  // Each sends a request, for the topics that wait or for all topics in use. False: no broker has
+  // answered. REQUIRES: `lock` is held; it is released during the request.
+  bool AskForTopics(std::unique_lock<std::mutex>& lock, int timeout_millis);
+  bool AskForAll(std::unique_lock<std::mutex>& lock, int timeout_millis);
+
+  // nullopt: the topic may be in the process of being created.
+  static std::optional<Result> AnswerTo(const Question& question,
+                                        const rd_kafka_metadata_topic& topic);
+  // Of one topic, or of all topics that the client knows. nullptr: no broker has answered.
+  KafkaMetadata Fetch(rd_kafka_topic_t* topic, int timeout_millis) const;
+
+  rd_kafka_t* const client_;
+  const int wakeup_fd_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // The following members are guarded by mutex_.
+  bool stopping_ = false;
+  std::deque<Question> questions_;
+  // Refresh() was called, and no broker has answered since.
+  bool refresh_ = false;
+  uint64_t probes_ = 0;    // calls of Probe()
+  uint64_t answered_ = 0;  // number of those that a broker's answer followed
+  std::vector<Result> answers_;
+  // Before the next request for topics that were not answered; only the thread uses it.
+  std::chrono::milliseconds pause_;
+  std::thread thread_;  // last: starts when all other members are initialised
+};
+
+}  // namespace walrelay
