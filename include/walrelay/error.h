@@ -20,9 +20,9 @@ namespace walrelay {
 
 // The codes are numbers that never change and are never reused: operators search for them.
 enum class ErrorCode : uint16_t {
-#define WALRELAY_ERROR(number, name, status, reaction, title, meaning, remedy) k##name = number,
+#define WALRELAY_ERROR(number, name, status, reaction, scope, title, meaning, remedy) \
+  k##name = number,
 #include "walrelay/error_codes.def"
-#undef WALRELAY_ERROR
 };
 
 enum class Reaction : uint8_t {
@@ -35,6 +35,18 @@ enum class Reaction : uint8_t {
   kUsage,          // exit; invalid command line
 };
 
+// What an error concerns. Only an error of a row may cost that row its place: with any other, the
+// next rows fail as well, and [on_error] would skip them all.
+enum class Scope : uint8_t {
+  kInput,     // a configuration or a command line; the message says where, what and what instead
+  kProcess,   // this process, its files and sockets, what it was started with
+  kSource,    // Postgres: the server, the slot, the publication, the tables
+  kRow,       // the content of one row
+  kTopic,     // a topic: its settings, limits, policies, rights
+  kProducer,  // the producer with everything in flight, never a single record
+  kSink,      // the brokers, and what walrelay stores there
+};
+
 // A row of error_codes.def.
 // All views are of literals. `title` continues "WR-nnnn: " and has no full stop.
 struct ErrorEntry {
@@ -42,6 +54,7 @@ struct ErrorEntry {
   std::string_view name;
   absl::StatusCode status;
   Reaction reaction;
+  Scope scope;
   std::string_view title;
   std::string_view meaning;
   std::string_view remedy;
@@ -74,6 +87,11 @@ bool HasCode(const absl::Status& status, ErrorCode code);
 // What the relay does about an error.
 inline Reaction ReactionTo(const absl::Status& status) {
   return Describe(CodeOf(status)).reaction;
+}
+
+// What the error concerns.
+inline Scope ScopeOf(const absl::Status& status) {
+  return Describe(CodeOf(status)).scope;
 }
 
 // The hint if present, otherwise the catalogue's remedy.

@@ -25,16 +25,16 @@ constexpr size_t kMaxShown = 4096;
 // One entry per row of error_codes.def; a code without an entry cannot exist, because the
 // enumeration is generated from the same file.
 constexpr ErrorEntry kCatalogue[] = {
-#define WALRELAY_ERROR(number, name, status, reaction, title, meaning, remedy) \
-  {ErrorCode::k##name,                                                         \
-   #name,                                                                      \
-   absl::StatusCode::status,                                                   \
-   Reaction::k##reaction,                                                      \
-   title,                                                                      \
-   meaning,                                                                    \
+#define WALRELAY_ERROR(number, name, status, reaction, scope, title, meaning, remedy) \
+  {ErrorCode::k##name,                                                                \
+   #name,                                                                             \
+   absl::StatusCode::status,                                                          \
+   Reaction::k##reaction,                                                             \
+   Scope::k##scope,                                                                   \
+   title,                                                                             \
+   meaning,                                                                           \
    remedy},
 #include "walrelay/error_codes.def"
-#undef WALRELAY_ERROR
 };
 
 static_assert(std::is_sorted(std::begin(kCatalogue), std::end(kCatalogue),
@@ -43,14 +43,9 @@ static_assert(std::is_sorted(std::begin(kCatalogue), std::end(kCatalogue),
                              }),
               "the catalogue is in the order of its codes");
 
-// Errors whose message says where, what and what was expected: the catalogue's general texts would
-// only repeat it.
-constexpr ErrorCode kPlain[] = {ErrorCode::kConfigSyntax, ErrorCode::kConfigUnknownKey,
-                                ErrorCode::kConfigValue, ErrorCode::kConfigErrors,
-                                ErrorCode::kUsage};
-
+// The catalogue's general texts would only repeat the message.
 bool IsPlain(const absl::Status& status) {
-  return std::find(std::begin(kPlain), std::end(kPlain), CodeOf(status)) != std::end(kPlain);
+  return ScopeOf(status) == Scope::kInput;
 }
 
 // The meaning of an error that has none for the data.

@@ -18,7 +18,6 @@
 #include "recover/recovery.h"
 #include "recover/scanned_topics.h"
 #include "recover/table_rows.h"
-#include "relay/row_errors.h"
 #include "republish/republish_producer.h"
 #include "stream/progress_record.h"
 #include "walrelay/error.h"
@@ -127,7 +126,7 @@ TableRows::Reports ReportsOf() {
 
 ExitCode ReportRefused(const absl::Status& error) {
   const ExitCode code = Report(error);
-  return IsAboutTheRow(CodeOf(error)) ? ExitCode::kRow : code;
+  return ScopeOf(error) == Scope::kRow ? ExitCode::kRow : code;
 }
 
 // A slot that works: at most, it becomes a failover slot.

@@ -274,7 +274,7 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
   if (outcome.ok()) {
     return outcome;
   }
-  if (IsAboutTheRow(CodeOf(outcome.status()))) {
+  if (ScopeOf(outcome.status()) == Scope::kRow) {
     return OnUnroutable(outcome.status(), insert);
   }
   Block(insert.relation_oid, insert.row);
@@ -391,7 +391,7 @@ absl::StatusOr<Outcome> Pipeline::OnUnroutable(absl::Status reason,
                                                const pgoutput::Insert& insert) {
   WR_CHECK(!reason.ok(), "a row that cannot be published has a reason");
   WR_CHECK(transactions_.open() != nullptr, "a row that cannot be published has a transaction");
-  const OnError policy = PolicyFor(CodeOf(reason), config_.on_error).value_or(OnError::kStop);
+  const OnError policy = PolicyFor(reason, config_.on_error);
   if (policy == OnError::kStop) {
     Block(insert.relation_oid, insert.row);
     return reason;

@@ -122,7 +122,7 @@ std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, Mon
   }
   // A blocking row is logged with its name and retried with its own back-off; a row that does not
   // block is progress. A claim that fails repeatedly is logged once.
-  const bool of_the_row = !parts_.sender.failed().cause.ok() && !IsOfProducer(error);
+  const bool of_the_row = !parts_.sender.failed().cause.ok() && ScopeOf(error) != Scope::kProducer;
   const bool quiet = of_the_row || repeated || ReactionTo(error) == Reaction::kBlocked;
   LogStatus(quiet ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
             {{"frontier", parts_.tracker.frontier()}});
@@ -147,7 +147,8 @@ std::optional<Restart> ProducerMonitor::OnLostRecords(const absl::Status& error)
                   .settled_before = known ? failed.first_lost : std::nullopt};
   // A producer may fail once for a reason unrelated to any record.
   const Lsn frontier = parts_.tracker.frontier();
-  const bool its_own = IsOfProducer(error) && std::exchange(failed_at_, frontier) != frontier;
+  const bool its_own =
+      ScopeOf(error) == Scope::kProducer && std::exchange(failed_at_, frontier) != frontier;
   if (failed.first_refused && !its_own) {
     parts_.sender.StepThrough(*failed.first_refused);
     restart.single_step = true;

@@ -8,13 +8,6 @@
 #include "walrelay/error.h"
 
 namespace walrelay {
-bool IsOfProducer(const absl::Status& error) {
-  return HasCode(error, ErrorCode::kProducerFailed) || HasCode(error, ErrorCode::kProducerFenced) ||
-         HasCode(error, ErrorCode::kCommitInDoubt) || HasCode(error, ErrorCode::kCommitRepeated) ||
-         HasCode(error, ErrorCode::kTransactionAborted) ||
-         HasCode(error, ErrorCode::kTransactionalIdDenied);
-}
-
 RecordSender::RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics,
                            const Clock& clock, Observer observer)
     : producer_(producer),
@@ -60,7 +53,7 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
   }
   WR_CHECK(tracker_.records_in_flight() == 0, "a record refused alone is no longer in flight");
   const absl::Status refusal = step_.TakeError();
-  if (IsOfProducer(refusal)) {
+  if (ScopeOf(refusal) == Scope::kProducer) {
     return Outcome::kQueueFull;  // not the record's fault: it is offered to the next producer again
   }
   return RowErrorOf(refusal, {.bytes = record.window_bytes() - Record::kOverheadBytes,
@@ -147,7 +140,7 @@ void RecordSender::OnDelivered(const Delivery& delivery) {
 void RecordSender::OnFailed(const DeliveryFailure& failure) {
   metrics_.produce_errors[ToString(CodeOf(failure.error))].Increment();
   // One report names the cause; the others failed with it and carry no cause of their own.
-  if (failed_.cause.ok() || IsOfProducer(failed_.cause)) {
+  if (failed_.cause.ok() || ScopeOf(failed_.cause) == Scope::kProducer) {
     failed_.cause = failure.error;
   }
   // A record sent alone: its row has not been handled, so the refusal concerns only that row.

@@ -30,9 +30,6 @@
 
 namespace walrelay {
 
-// Whether the error is of a producer or its transaction, and not of a record.
-bool IsOfProducer(const absl::Status& error);
-
 // The failed records of one producer.
 struct FailedRecords {
   absl::Status cause;  // named by a report; OK while none has failed

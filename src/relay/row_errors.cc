@@ -9,43 +9,15 @@
 
 namespace walrelay {
 
-Cause CauseOf(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kRouteMissing:
-    case ErrorCode::kKeyMissing:
-    case ErrorCode::kTopicInvalid:
-    case ErrorCode::kRecordTooLarge:
-    case ErrorCode::kValueInvalid:
-    case ErrorCode::kDeliveryRefused:
-      return Cause::kRow;
-    case ErrorCode::kTopicUnknown:
-    case ErrorCode::kTopicDenied:
-    case ErrorCode::kTopicCreationRefused:
-    case ErrorCode::kTopicRefuses:
-      return Cause::kTopic;
-    case ErrorCode::kRecordTimeRefused:
-      return Cause::kTime;
+OnError PolicyFor(const absl::Status& error, const ErrorPolicy& policy) {
+  switch (CodeOf(error)) {
+#define WALRELAY_ERROR(number, name, status, reaction, scope, title, meaning, remedy)
+#define WALRELAY_ROW_ERROR(number, name, status, reaction, key, title, meaning, remedy) \
+  case ErrorCode::k##name:                                                              \
+    return policy.key;
+#include "walrelay/error_codes.def"
     default:
-      return Cause::kSystem;
-  }
-}
-
-std::optional<OnError> PolicyFor(ErrorCode code, const ErrorPolicy& policy) {
-  switch (code) {
-    case ErrorCode::kRouteMissing:
-      return policy.null_route;
-    case ErrorCode::kKeyMissing:
-      return policy.null_key;
-    case ErrorCode::kTopicInvalid:
-      return policy.topic;
-    case ErrorCode::kRecordTooLarge:
-      return policy.too_large;
-    case ErrorCode::kValueInvalid:
-      return policy.value;
-    case ErrorCode::kDeliveryRefused:
-      return policy.refused;
-    default:
-      return std::nullopt;
+      return OnError::kStop;
   }
 }
 

@@ -1,4 +1,4 @@
-// Says which errors concern a single row, and what the configuration says about such a row.
+// Says what the configuration decides about a row with an error, and what a refusal says of a row.
 //
 // Pure.
 #pragma once
@@ -13,22 +13,9 @@
 
 namespace walrelay {
 
-// Where the cause of an error lies. Only a cause in the row's own content may cost the row its
-// place: with any other, the next rows fail as well, and on_error would skip them all.
-enum class Cause {
-  kRow,
-  kTopic,   // its settings, policies, rights
-  kTime,    // the clocks, or the topic's limits of times
-  kSystem,  // the configuration, the brokers, the session
-};
-Cause CauseOf(ErrorCode code);
-inline bool IsAboutTheRow(ErrorCode code) {
-  return CauseOf(code) == Cause::kRow;
-}
-
-// The configured policy for rows that fail with `code`. nullopt: the only option is to stop; the
-// cause is not kRow.
-std::optional<OnError> PolicyFor(ErrorCode code, const ErrorPolicy& policy);
+// The configured policy for rows that fail with `error`: of an error that does not concern the row,
+// always to stop.
+OnError PolicyFor(const absl::Status& error, const ErrorPolicy& policy);
 
 // A record that brokers refused while it was sent alone.
 struct RefusedRecord {

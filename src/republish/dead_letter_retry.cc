@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "postgres/row_reader.h"
 #include "postgres/session.h"
-#include "relay/row_errors.h"
 #include "republish/letter_row.h"
 #include "walrelay/error.h"
 
@@ -54,7 +53,7 @@ class Retry {
     options.headers = {{std::string(kRetriedHeader), options_.run}};
     options.filter = options_.filter;
     options.policy = [](const absl::Status& reason) {
-      return IsAboutTheRow(CodeOf(reason)) ? OnError::kSkip : OnError::kStop;
+      return ScopeOf(reason) == Scope::kRow ? OnError::kSkip : OnError::kStop;
     };
     options.on_refused = [this](const RowPublisher::Refusal& refusal) {
       Fail(offered_.at(refusal.number), refusal.reason);

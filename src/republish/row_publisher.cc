@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "relay/record_sender.h"
 #include "relay/row_errors.h"
 #include "walrelay/error.h"
 
@@ -42,7 +41,7 @@ absl::StatusOr<std::unique_ptr<RowPublisher>> RowPublisher::Create(const Config&
   }
   if (options.policy == nullptr) {
     options.policy = [&config](const absl::Status& reason) {
-      return PolicyFor(CodeOf(reason), config.on_error).value_or(OnError::kStop);
+      return PolicyFor(reason, config.on_error);
     };
   }
   std::unique_ptr<RowPublisher> publisher(new RowPublisher(
@@ -164,7 +163,7 @@ absl::StatusOr<bool> RowPublisher::Produce(Entry& entry, size_t index, Record re
     return true;
   }
   if (!result.ok() && !broken()) {
-    if (IsAboutTheRow(CodeOf(result.status()))) {
+    if (ScopeOf(result.status()) == Scope::kRow) {
       return Refuse(entry, index, result.status());
     }
     trouble_ = Named(result.status(), entry.row.row());  // the topic may be created meanwhile
@@ -374,7 +373,7 @@ void RowPublisher::OnDelivered(const Delivery& delivery) {
 // A purged record, and one whose producer failed, was never judged by a broker.
 void RowPublisher::OnFailed(const DeliveryFailure& report) {
   failure_.any = true;
-  if (failure_.cause.ok() && !report.purged && !IsOfProducer(report.error)) {
+  if (failure_.cause.ok() && !report.purged && ScopeOf(report.error) != Scope::kProducer) {
     failure_.cause = report.error;
   }
 }

@@ -9,7 +9,7 @@
 namespace walrelay {
 
 // The error that a request for the progress topic `topic` failed with, or OK: WR-4016 instead of
-// WR-4006, WR-4018 instead of WR-4007, and WR-4001 for a topic that was deleted during the request.
+// WR-4005, WR-4015 instead of WR-3005, and WR-4001 for a topic that was deleted during the request.
 absl::Status AboutProgress(const absl::Status& error, std::string_view topic);
 
 }  // namespace walrelay

@@ -62,7 +62,7 @@ def printed_commands() -> dict[str, set[str]]:
     files = [REPOSITORY / each for each in _CATALOGUES]
     for each in _PRINTING:
         path = REPOSITORY / each
-        files += sorted(path.glob("*.cc")) if path.is_dir() else [path]
+        files += sorted(path.rglob("*.cc")) if path.is_dir() else [path]
     for file in files:
         source = re.sub(r"^\s*//.*$", "", file.read_text(), flags=re.MULTILINE)
         for text in _texts(source):

@@ -22,7 +22,7 @@ ErrorCode OfTime(std::optional<WallTime> time, WallTime commit_time) {
                        {.bytes = 100, .time = time, .commit_time = commit_time, .now = kNow});
 }
 
-TEST(RowErrorsTest, ErrorsWithAPolicyAreThoseOfTheRow) {
+TEST(RowErrorsTest, OnlyErrorsOfTheRowFollowAPolicy) {
   const ErrorPolicy policy{.null_route = OnError::kSkip,
                            .null_key = OnError::kSkip,
                            .topic = OnError::kSkip,
@@ -30,18 +30,29 @@ TEST(RowErrorsTest, ErrorsWithAPolicyAreThoseOfTheRow) {
                            .value = OnError::kSkip,
                            .refused = OnError::kSkip};
   for (const ErrorEntry& entry : ErrorCatalogue()) {
-    EXPECT_EQ(PolicyFor(entry.code, policy).has_value(), IsAboutTheRow(entry.code)) << entry.name;
+    EXPECT_EQ(PolicyFor(Error(entry.code, ""), policy),
+              entry.scope == Scope::kRow ? OnError::kSkip : OnError::kStop)
+        << entry.name;
   }
-  EXPECT_EQ(CauseOf(ErrorCode::kTopicRefuses), Cause::kTopic);
-  EXPECT_EQ(CauseOf(ErrorCode::kRecordTimeRefused), Cause::kTime);
-  EXPECT_EQ(CauseOf(ErrorCode::kKafkaLogin), Cause::kSystem);
+}
+
+TEST(RowErrorsTest, EachErrorOfTheRowFollowsItsOwnPolicy) {
+  const ErrorPolicy policy{.null_route = OnError::kStop,
+                           .null_key = OnError::kStop,
+                           .topic = OnError::kStop,
+                           .too_large = OnError::kSkip,
+                           .value = OnError::kDeadLetter,
+                           .refused = OnError::kStop};
+  EXPECT_EQ(PolicyFor(Error(ErrorCode::kRecordTooLarge, ""), policy), OnError::kSkip);
+  EXPECT_EQ(PolicyFor(Error(ErrorCode::kValueInvalid, ""), policy), OnError::kDeadLetter);
+  EXPECT_EQ(PolicyFor(Error(ErrorCode::kDeliveryRefused, ""), policy), OnError::kStop);
 }
 
 // The remedies are the catalogue's, unless an error has its own.
 TEST(RowErrorsTest, RemedyRecommendsSkippingOnlyForTheRow) {
   for (const ErrorEntry& entry : ErrorCatalogue()) {
     const bool recommends = entry.remedy.find("\"skip\"") != std::string_view::npos;
-    EXPECT_TRUE(!recommends || IsAboutTheRow(entry.code)) << entry.name;
+    EXPECT_TRUE(!recommends || entry.scope == Scope::kRow) << entry.name;
   }
 }
 
