@@ -38,9 +38,9 @@ inline testing::Row OutboxRow(size_t payload) {
 
 class AcceptAll final : public Producer {
  public:
-  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override {
     last_ = Delivery{.token = token, .bytes = record.window_bytes()};
-    return ProduceResult::kAccepted;
+    return Wait::kNone;
   }
   void Poll(DeliverySink&) override {}
   absl::Status FatalError() const override { return absl::OkStatus(); }
@@ -107,8 +107,8 @@ class CoreOnBytes {
   void Handle(const std::string& message) {
     const auto data = pgoutput::DecodeCopyData(message);
     WR_CHECK(data.ok(), "the message has a valid frame");
-    const auto outcome = pipeline_.Handle(std::get<pgoutput::XLogData>(*data));
-    WR_CHECK(outcome.ok() && *outcome == Outcome::kHandled, "the message is valid");
+    const auto wait = pipeline_.Handle(std::get<pgoutput::XLogData>(*data));
+    WR_CHECK(wait.ok() && *wait == Wait::kNone, "the message is valid");
   }
 
   Config config_;

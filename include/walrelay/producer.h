@@ -29,6 +29,7 @@
 #include "walrelay/progress.h"
 #include "walrelay/record.h"
 #include "walrelay/record_position.h"
+#include "walrelay/wait.h"
 
 namespace walrelay {
 
@@ -86,15 +87,6 @@ class DeliverySink {
   virtual void OnClaimed(const std::optional<Progress>& /*record*/) {}
 };
 
-// Only kAccepted and kStored settle the record: for the others the caller must offer it again
-// before any later record of its partition, or order is lost.
-enum class ProduceResult {
-  kAccepted,      // copied; a report follows
-  kStored,        // the topic has the record's event already: nothing is sent, no report follows
-  kTopicPending,  // the topic's metadata is being fetched: retry after a Poll()
-  kQueueFull,     // retry after reports arrived
-};
-
 // The findings about a producer that makes no progress.
 struct Examination {
   // OK: the leaders of the partitions that records wait for answer another client, and have enough
@@ -108,14 +100,16 @@ class Producer {
   // Drops undelivered records.
   virtual ~Producer() = default;
 
-  // Produces one record; never blocks. If FatalError() is still OK, an error concerns only this
-  // record (it is too large, the topic does not exist or access is denied), otherwise the whole
-  // producer.
-  virtual absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) = 0;
+  // Produces one record; never blocks. The record is copied if it is handled: then a report
+  // follows, unless its event is stored. Otherwise the caller offers it again before any later
+  // record of its partition, or order is lost: after a Poll() for kTopic, after reports for kQueue.
+  // If FatalError() is still OK, an error concerns only this record (it is too large, the topic
+  // does not exist or access is denied), otherwise the whole producer.
+  virtual absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) = 0;
 
   // Call it before the first Produce(). From then on records with a position get the header
-  // "wr-pos", and those whose event the topics have already are not sent (kStored): before the
-  // first record of a topic, the ends of its partitions are read (kTopicPending meanwhile). A
+  // "wr-pos", and those whose event the topics have already are not sent (Offered::stored()):
+  // before the first record of a topic, the ends of its partitions are read (kTopic until then). A
   // producer that cannot read them sends every record. Produce() returns WR-2204 for an event whose
   // place in a topic is taken by one of another transaction.
   virtual void SkipStored(const WalHistory& /*history*/) {}
@@ -129,7 +123,7 @@ class Producer {
   //
   // Such a producer first claims the id: the brokers abort what an earlier producer with this id
   // left open, and reject whatever it sends from then on. Then it reads the progress topic. Until
-  // DeliverySink::OnClaimed() was called, Produce() returns kQueueFull.
+  // DeliverySink::OnClaimed() was called, Produce() returns kQueue.
   //
   // Each record is part of a transaction, which begins with its first record. A record is reported
   // as delivered when its transaction was committed. After any error the producer fails, and every
@@ -137,7 +131,7 @@ class Producer {
   // committed: only the progress topic shows that, to the next producer that claims the id.
 
   // Ends the transaction: it is committed when all of its records are acknowledged. Until the
-  // commit is reported, Produce() returns kQueueFull. Never blocks. REQUIRES: a record was accepted
+  // commit is reported, Produce() returns kQueue. Never blocks. REQUIRES: a record was accepted
   // since the last commit.
   virtual void Commit() {}
 

@@ -14,10 +14,10 @@ namespace walrelay {
 // Accepts every record and reports it as delivered at the next Poll().
 class RecordCollector final : public Producer {
  public:
-  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override {
     records_.emplace_back(record);
     deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
-    return ProduceResult::kAccepted;
+    return Wait::kNone;
   }
   void Poll(DeliverySink& sink) override {
     for (const Delivery& delivery : deliveries_) {

@@ -61,14 +61,14 @@ std::string RecordJson(const Record& record) {
   return std::move(out).Finish();
 }
 
-absl::StatusOr<ProduceResult> RecordPrinter::Produce(const Record& record, DeliveryToken token) {
+absl::StatusOr<Offered> RecordPrinter::Produce(const Record& record, DeliveryToken token) {
   const std::string line = (json_ ? RecordJson(record) : RecordText(record)) + '\n';
   std::fwrite(line.data(), 1, line.size(), stdout);
   // With --follow, each record appears when it is committed.
   std::fflush(stdout);
   // Reported by the next Poll(), as a real producer does: Produce() never calls the sink.
   deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
-  return ProduceResult::kAccepted;
+  return Wait::kNone;
 }
 
 void RecordPrinter::Poll(DeliverySink& sink) {

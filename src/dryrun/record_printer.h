@@ -30,7 +30,7 @@ class RecordPrinter : public Producer {
  public:
   explicit RecordPrinter(bool json) : json_(json) {}
 
-  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   void Poll(DeliverySink& sink) override;
   absl::Status FatalError() const override { return absl::OkStatus(); }
   absl::Status TransientError() const override { return absl::OkStatus(); }

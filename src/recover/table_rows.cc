@@ -17,9 +17,9 @@ constexpr uint64_t kRowsBetweenReports = 10'000;
 class SilentProducer final : public Producer {
  public:
   // Reported as delivered at the next Poll().
-  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override {
     deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
-    return ProduceResult::kAccepted;
+    return Wait::kNone;
   }
   void Poll(DeliverySink& sink) override {
     for (const Delivery& delivery : std::exchange(deliveries_, {})) {

@@ -92,19 +92,16 @@ PartialTransaction Pipeline::partial() const {
              : PartialTransaction();
 }
 
-absl::StatusOr<Outcome> Pipeline::Handle(const pgoutput::XLogData& data) {
+absl::StatusOr<Wait> Pipeline::Handle(const pgoutput::XLogData& data) {
   WR_ASSIGN_OR_RETURN(const pgoutput::Message message, decoder_.Decode(data.payload));
   message_at_ = data.start;
-  auto outcome = Dispatch(message);
-  if (outcome.ok() && *outcome == Outcome::kStored) {
-    outcome = Outcome::kHandled;
-  }
-  if (outcome.ok() && *outcome == Outcome::kHandled) {
+  const auto wait = Dispatch(message);
+  if (wait.ok() && *wait == Wait::kNone) {
     blocked_row_.reset();  // kept until then, also while its record is offered again
     WR_CHECK(tracker_.in_transaction() == in_transaction(),
              "the tracker and the order check agree about the open transaction");
   }
-  return outcome;
+  return wait;
 }
 
 // Inside a transaction, the position may include a COMMIT that is yet to be sent.
@@ -136,12 +133,12 @@ bool Pipeline::LookAhead(const pgoutput::XLogData& data) {
   return !topic || sender_.Announce(*topic);
 }
 
-absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
+absl::StatusOr<Wait> Pipeline::Dispatch(const pgoutput::Message& message) {
   WR_CHECK(tracker_.in_transaction() == in_transaction(),
            "the tracker and the order check agree before each message");
-  const auto handled = [](const absl::Status& status) -> absl::StatusOr<Outcome> {
+  const auto handled = [](const absl::Status& status) -> absl::StatusOr<Wait> {
     WR_RETURN_IF_ERROR(status);
-    return Outcome::kHandled;
+    return Wait::kNone;
   };
   return std::visit(
       Overloaded{
@@ -153,13 +150,13 @@ absl::StatusOr<Outcome> Pipeline::Dispatch(const pgoutput::Message& message) {
           [&](const pgoutput::Delete& del) {
             return handled(OnNoEvent(del.relation_oid, "delete"));
           },
-          [&](const pgoutput::Truncate& truncate) -> absl::StatusOr<Outcome> {
+          [&](const pgoutput::Truncate& truncate) -> absl::StatusOr<Wait> {
             OnTruncate(truncate);
-            return Outcome::kHandled;
+            return Wait::kNone;
           },
-          [&](const pgoutput::Type& type) -> absl::StatusOr<Outcome> {
+          [&](const pgoutput::Type& type) -> absl::StatusOr<Wait> {
             relations_.OnType(type);
-            return Outcome::kHandled;
+            return Wait::kNone;
           },
           [&](const pgoutput::Origin&) { return handled(OnOrigin()); },
           [&](const pgoutput::StreamAbort& abort) { return handled(OnStreamAbort(abort)); },
@@ -240,7 +237,7 @@ absl::Status Pipeline::OnStreamAbort(const pgoutput::StreamAbort& abort) {
 
 // The row is counted in its transaction only when it has been handled: while its record is offered
 // again, its position stays the same.
-absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
+absl::StatusOr<Wait> Pipeline::OnInsert(const pgoutput::Insert& insert) {
   if (transactions_.open() == nullptr) {
     return transactions_.OnRow(message_at_);
   }
@@ -252,14 +249,14 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
   if (!router_.IsOutbox(insert.relation_oid)) {
     WR_RETURN_IF_ERROR(transactions_.OnRow(message_at_));
     metrics_.events_skipped["other_table"].Increment();
-    return Outcome::kHandled;
+    return Wait::kNone;
   }
   if (of_origin_) {
     return PassRowOfOrigin();
   }
   WR_ASSIGN_OR_RETURN(const bool settled, PassSettledRow());
   if (settled) {
-    return Outcome::kHandled;
+    return Wait::kNone;
   }
   // The reason was found in an earlier turn, and the row waits for the log or for its dead letter
   // to be accepted.
@@ -269,21 +266,21 @@ absl::StatusOr<Outcome> Pipeline::OnInsert(const pgoutput::Insert& insert) {
   WR_RETURN_IF_ERROR(CheckLabels(insert));
   const auto record =
       router_.Route(insert.relation_oid, insert.row, transactions_.open()->commit_time);
-  const absl::StatusOr<Outcome> outcome =
-      record.ok() ? Send(*record) : absl::StatusOr<Outcome>(record.status());
-  if (outcome.ok()) {
-    return outcome;
+  const absl::StatusOr<Wait> wait =
+      record.ok() ? Send(*record) : absl::StatusOr<Wait>(record.status());
+  if (wait.ok()) {
+    return wait;
   }
-  if (ScopeOf(outcome.status()) == Scope::kRow) {
-    return OnUnroutable(outcome.status(), insert);
+  if (ScopeOf(wait.status()) == Scope::kRow) {
+    return OnUnroutable(wait.status(), insert);
   }
   Block(insert.relation_oid, insert.row);
-  return outcome;
+  return wait;
 }
 
 // A message written inside a transaction by pg_logical_emit_message(true, …) is handled like a row,
 // except that it carries its own columns.
-absl::StatusOr<Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& message) {
+absl::StatusOr<Wait> Pipeline::OnMessage(const pgoutput::LogicalMessage& message) {
   const bool is_event = router_.TakesMessages(message.prefix);
   if (!is_event || !message.transactional) {
     // It has a position like a row.
@@ -295,7 +292,7 @@ absl::StatusOr<Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& mess
     } else {
       metrics_.events_skipped["other_message"].Increment();
     }
-    return Outcome::kHandled;
+    return Wait::kNone;
   }
   if (transactions_.open() == nullptr) {
     return transactions_.OnRow(message_at_);
@@ -305,7 +302,7 @@ absl::StatusOr<Outcome> Pipeline::OnMessage(const pgoutput::LogicalMessage& mess
   }
   WR_ASSIGN_OR_RETURN(const bool settled, PassSettledRow());
   if (settled) {
-    return Outcome::kHandled;
+    return Wait::kNone;
   }
   const absl::Status readable = message_row_.Read(message.prefix, message.content);
   // Columns may differ from message to message. The router compares names and types only when they
@@ -337,10 +334,10 @@ absl::Status Pipeline::OnOrigin() {
 }
 
 // An earlier session may have published the rows before this one, with another configuration.
-absl::StatusOr<Outcome> Pipeline::PassRowOfOrigin() {
+absl::StatusOr<Wait> Pipeline::PassRowOfOrigin() {
   WR_RETURN_IF_ERROR(transactions_.OnRow(message_at_));
   metrics_.events_skipped["origin"].Increment();
-  return Outcome::kHandled;
+  return Wait::kNone;
 }
 
 // Sending the row again would be correct, too, but repeats the event.
@@ -371,24 +368,23 @@ Position Pipeline::NextPosition() const {
   return transactions_.open()->last_row.Next();
 }
 
-absl::StatusOr<Outcome> Pipeline::Send(const Record& record) {
-  const auto outcome = sender_.Send(record, CurrentPosition());
-  if (outcome.ok() && *outcome == Outcome::kHandled) {
-    ++events_in_transaction_;
-    CountRow();
-    WR_CHECK(events_in_transaction_ <= transactions_.open()->rows, "each event is one row");
-  } else if (outcome.ok() && *outcome == Outcome::kStored) {
+absl::StatusOr<Wait> Pipeline::Send(const Record& record) {
+  WR_ASSIGN_OR_RETURN(const Offered offered, sender_.Send(record, CurrentPosition()));
+  if (offered.stored()) {
     tracker_.OnSettled();
     metrics_.events_skipped["stored"].Increment();
     CountRow();
+  } else if (offered.handled()) {
+    ++events_in_transaction_;
+    CountRow();
+    WR_CHECK(events_in_transaction_ <= transactions_.open()->rows, "each event is one row");
   }
-  return outcome;
+  return offered.wait();
 }
 
 // A row that stops publishing is not remembered: it is routed again at each attempt, so that a
 // fixed privilege or topic takes effect without a restart.
-absl::StatusOr<Outcome> Pipeline::OnUnroutable(absl::Status reason,
-                                               const pgoutput::Insert& insert) {
+absl::StatusOr<Wait> Pipeline::OnUnroutable(absl::Status reason, const pgoutput::Insert& insert) {
   WR_CHECK(!reason.ok(), "a row that cannot be published has a reason");
   WR_CHECK(transactions_.open() != nullptr, "a row that cannot be published has a transaction");
   const OnError policy = PolicyFor(reason, config_.on_error);
@@ -400,29 +396,29 @@ absl::StatusOr<Outcome> Pipeline::OnUnroutable(absl::Status reason,
   // The audit line is the only trace of a skipped row, so the row is not skipped while the log is
   // full. (A log that blocked instead would stop the status updates as well.)
   if (!LogHasRoom()) {
-    return Outcome::kLogFull;
+    return Wait::kLog;
   }
-  const auto outcome =
+  const auto wait =
       policy == OnError::kDeadLetter ? DeadLetter(reason, insert) : Skip(reason, insert);
-  if (!outcome.ok() || *outcome == Outcome::kHandled || *outcome == Outcome::kStored) {
+  if (!wait.ok() || *wait == Wait::kNone) {
     refusal_ = absl::OkStatus();  // a blocked row is retried from the beginning
   }
-  return outcome;
+  return wait;
 }
 
-Outcome Pipeline::Skip(const absl::Status& reason, const pgoutput::Insert& insert) {
+Wait Pipeline::Skip(const absl::Status& reason, const pgoutput::Insert& insert) {
   const std::string code = ToString(CodeOf(reason));
   LogRow("row_skipped", reason, insert, transactions_.open()->rows + 1);
   metrics_.route_errors[code].Increment();
   metrics_.events_skipped[code].Increment();
   CountRow();
-  return Outcome::kHandled;
+  return Wait::kNone;
 }
 
 // The dead letter takes the row's place in the stream: it has the row's position and token, and the
 // transaction is complete only when the brokers have acknowledged it.
-absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
-                                             const pgoutput::Insert& insert) {
+absl::StatusOr<Wait> Pipeline::DeadLetter(const absl::Status& reason,
+                                          const pgoutput::Insert& insert) {
   WR_CHECK(relations_.Find(insert.relation_oid) != nullptr, "an outbox table is described");
   const OpenTransaction& transaction = *transactions_.open();
   const uint64_t ordinal = transaction.rows + 1;
@@ -433,16 +429,16 @@ absl::StatusOr<Outcome> Pipeline::DeadLetter(const absl::Status& reason,
                                  .ordinal = ordinal,
                                  .xid = transaction.xid,
                                  .commit_time = transaction.commit_time});
-  const auto outcome = Send(letter.record());
-  if (!outcome.ok()) {
+  const auto wait = Send(letter.record());
+  if (!wait.ok()) {
     Block(insert.relation_oid, insert.row);
-  } else if (*outcome == Outcome::kHandled) {
+  } else if (*wait == Wait::kNone) {
     // Logged when it is in flight: a line for each attempt would count rows several times.
     LogRow("dead_letter", reason, insert, ordinal);
     metrics_.route_errors[code].Increment();
     metrics_.dead_letters[code].Increment();
   }
-  return outcome;
+  return wait;
 }
 
 void Pipeline::LogRow(std::string_view event, const absl::Status& reason,

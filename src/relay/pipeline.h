@@ -22,7 +22,6 @@
 #include "pgoutput/copy_data.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/relation_cache.h"
-#include "relay/outcome.h"
 #include "relay/record_sender.h"
 #include "route/message_row.h"
 #include "route/router.h"
@@ -35,6 +34,7 @@
 #include "walrelay/progress.h"
 #include "walrelay/published_transaction.h"
 #include "walrelay/replication_source.h"
+#include "walrelay/wait.h"
 
 namespace walrelay {
 
@@ -73,9 +73,10 @@ class Pipeline {
   // concerns one. Every other error ends the session: WR-2401 for a message that is invalid or out
   // of order, WR-2005 for too many tables, and for
   // a table whose columns have changed since the session began, and those of a failed producer.
-  // Until the message is kHandled, the caller must offer it again, or end the session. REQUIRES: a
-  // session has begun; only the pipeline begins and commits transactions of the tracker.
-  absl::StatusOr<Outcome> Handle(const pgoutput::XLogData& data);
+  // Until the message is handled (kNone), the caller must offer it again, or end the session.
+  // REQUIRES: a session has begun; only the pipeline begins and commits transactions of the
+  // tracker.
+  absl::StatusOr<Wait> Handle(const pgoutput::XLogData& data);
   // The server has decoded the WAL before `wal_end`. Errors: WR-2204.
   absl::Status OnKeepalive(Lsn wal_end);
 
@@ -116,7 +117,7 @@ class Pipeline {
 
  private:
   // One call for each kind of message. An error leaves the open transaction as it was.
-  absl::StatusOr<Outcome> Dispatch(const pgoutput::Message& message);
+  absl::StatusOr<Wait> Dispatch(const pgoutput::Message& message);
   absl::Status OnBegin(const pgoutput::Begin& begin);
   absl::Status OnRelation(const pgoutput::Relation& relation);
   // Whether the open transaction was committed after the catalog was read.
@@ -126,31 +127,31 @@ class Pipeline {
   absl::Status CheckLabels(const pgoutput::Insert& insert) const;
   absl::Status OnStreamAbort(const pgoutput::StreamAbort& abort);
   absl::Status OnCommit(const pgoutput::Commit& commit);
-  absl::StatusOr<Outcome> OnInsert(const pgoutput::Insert& insert);
-  absl::StatusOr<Outcome> OnMessage(const pgoutput::LogicalMessage& message);
+  absl::StatusOr<Wait> OnInsert(const pgoutput::Insert& insert);
+  absl::StatusOr<Wait> OnMessage(const pgoutput::LogicalMessage& message);
   // A message outside of every transaction: logged and counted, never published.
   void OnLooseMessage(const pgoutput::LogicalMessage& message);
   absl::Status OnOrigin();
   // A row or a message of a transaction that is not an event.
-  absl::StatusOr<Outcome> PassRowOfOrigin();
+  absl::StatusOr<Wait> PassRowOfOrigin();
   absl::Status OnUpdate(const pgoutput::Update& update);
   // Counts a row that is not an event: every row has a position.
   absl::Status OnNoEvent(uint32_t relation_oid, std::string_view reason);
   void OnTruncate(const pgoutput::Truncate& truncate);
 
   // Hands a record to the sender at the next position; counts the row when that is done.
-  absl::StatusOr<Outcome> Send(const Record& record);
+  absl::StatusOr<Wait> Send(const Record& record);
   // The position of the row that is being handled. REQUIRES: a transaction is open.
   Position CurrentPosition() const;
   // The position behind the rows that were handled. REQUIRES: a transaction is open.
   Position NextPosition() const;
-  // Applies on_error to a row that cannot be published. Unless the outcome is kHandled, the row is
-  // offered again.
-  absl::StatusOr<Outcome> OnUnroutable(absl::Status reason, const pgoutput::Insert& insert);
+  // Applies on_error to a row that cannot be published. Unless the row is handled, it is offered
+  // again.
+  absl::StatusOr<Wait> OnUnroutable(absl::Status reason, const pgoutput::Insert& insert);
   // Both leave a line in the log, which is the only trace of the row, and count it. REQUIRES: the
   // log has room; the row is of the open transaction, and its table is described.
-  Outcome Skip(const absl::Status& reason, const pgoutput::Insert& insert);
-  absl::StatusOr<Outcome> DeadLetter(const absl::Status& reason, const pgoutput::Insert& insert);
+  Wait Skip(const absl::Status& reason, const pgoutput::Insert& insert);
+  absl::StatusOr<Wait> DeadLetter(const absl::Status& reason, const pgoutput::Insert& insert);
   // `ordinal`: of the row in its transaction, all tables counted, from 1.
   void LogRow(std::string_view event, const absl::Status& reason, const pgoutput::Insert& insert,
               uint64_t ordinal);

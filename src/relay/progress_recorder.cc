@@ -292,7 +292,7 @@ bool ProgressRecorder::Record(MonoTime now, const Published& published) {
     OnRefused(produced.status());
     return false;
   }
-  if (*produced != ProduceResult::kAccepted) {
+  if (*produced != Wait::kNone) {
     return false;
   }
   sequence_ = record.sequence;
@@ -346,7 +346,7 @@ std::optional<PublishedProof> ProgressRecorder::Proof(MonoTime now) const {
 }
 
 // The topic has one partition.
-absl::StatusOr<ProduceResult> ProgressRecorder::Produce(const Progress& record) {
+absl::StatusOr<Offered> ProgressRecorder::Produce(const Progress& record) {
   const std::string value = EncodeProgress(record);
   const Header format{kProgressFormatHeader, kProgressFormat};
   return parts_.producer.Produce({.topic = address_.topic,

@@ -169,7 +169,7 @@ class ProgressRecorder final : public DeliverySink {
   std::vector<XidHorizon> HorizonsBefore(Lsn frontier) const;
   Progress NextRecord(const Published& published) const;
   void ReportForeign(const ProgressReading& reading);
-  absl::StatusOr<ProduceResult> Produce(const Progress& record);
+  absl::StatusOr<Offered> Produce(const Progress& record);
   void OnRefused(const absl::Status& refusal);
 
   Parts parts_;

@@ -8,6 +8,7 @@
 #include "walrelay/error.h"
 
 namespace walrelay {
+
 RecordSender::RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics,
                            const Clock& clock, Observer observer)
     : producer_(producer),
@@ -17,44 +18,44 @@ RecordSender::RecordSender(Producer& producer, AckTracker& tracker, Metrics& met
       observer_(std::move(observer)) {}
 
 // A row that is sent alone is offered many times: each call is one step of its attempt.
-absl::StatusOr<Outcome> RecordSender::Send(const Record& record, Position position) {
+absl::StatusOr<Offered> RecordSender::Send(const Record& record, Position position) {
   WR_CHECK(position.index > 0, "a row has a position");
   WR_CHECK(tracker_.in_transaction(), "a record belongs to an open transaction");
   return SendsAlone(position) ? SendAlone(record, position) : Produce(record, position);
 }
 
 // The row is handled only after the brokers have acknowledged or refused its record.
-absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position position) {
+absl::StatusOr<Offered> RecordSender::SendAlone(const Record& record, Position position) {
   switch (step_.attempt()) {
     case SingleStep::Attempt::kNone: {
       if (tracker_.records_in_flight() > 0) {
-        return Outcome::kAwaitingReport;
+        return Wait::kReport;
       }
       // The token is taken before the record is produced: the same as Produce() uses.
       const DeliveryToken token = tracker_.token();
-      WR_ASSIGN_OR_RETURN(const Outcome outcome, Produce(record, position));
-      if (outcome != Outcome::kHandled) {
-        return outcome;
+      WR_ASSIGN_OR_RETURN(const Offered offered, Produce(record, position));
+      if (!offered.handled() || offered.stored()) {
+        return offered;
       }
       WR_CHECK(tracker_.records_in_flight() == 1, "a record is offered alone");
       step_.OnOffered(token);
-      return Outcome::kAwaitingReport;
+      return Wait::kReport;
     }
     // Only its report changes the attempt.
     case SingleStep::Attempt::kInFlight:
       WR_CHECK(tracker_.records_in_flight() == 1, "a record sent alone is the only one in flight");
-      return Outcome::kAwaitingReport;
+      return Wait::kReport;
     case SingleStep::Attempt::kDelivered:
       WR_CHECK(tracker_.records_in_flight() == 0, "nothing follows a record sent alone");
       step_.EndAttempt();
-      return Outcome::kHandled;
+      return Wait::kNone;
     case SingleStep::Attempt::kRefused:
       break;
   }
   WR_CHECK(tracker_.records_in_flight() == 0, "a record refused alone is no longer in flight");
   const absl::Status refusal = step_.TakeError();
   if (ScopeOf(refusal) == Scope::kProducer) {
-    return Outcome::kQueueFull;  // not the record's fault: it is offered to the next producer again
+    return Wait::kQueue;  // not the record's fault: it is offered to the next producer again
   }
   return RowErrorOf(refusal, {.bytes = record.window_bytes() - Record::kOverheadBytes,
                               .time = record.timestamp,
@@ -62,11 +63,11 @@ absl::StatusOr<Outcome> RecordSender::SendAlone(const Record& record, Position p
                               .now = clock_.WallNow()});
 }
 
-// kHandled: the record is in flight.
+// Handled: the record is in flight, unless it is stored.
 // The producer copies the record before it returns, so its views need not outlive the call. The
 // tracker counts it only after it was accepted; no report can arrive in between, because reports
 // arrive in Poll() only.
-absl::StatusOr<Outcome> RecordSender::Produce(const Record& record, Position position) {
+absl::StatusOr<Offered> RecordSender::Produce(const Record& record, Position position) {
   Record positioned = record;
   if (history_ && record.topic != dead_letter_topic_) {
     const PublishedTransaction& transaction = tracker_.open_transaction();
@@ -76,21 +77,13 @@ absl::StatusOr<Outcome> RecordSender::Produce(const Record& record, Position pos
                                          .history = history_->current(),
                                          .routing = history_->routing};
   }
-  WR_ASSIGN_OR_RETURN(const ProduceResult produced,
-                      producer_.Produce(positioned, tracker_.token()));
-  switch (produced) {
-    case ProduceResult::kStored:
-      return Outcome::kStored;
-    case ProduceResult::kTopicPending:
-      return Outcome::kTopicPending;
-    case ProduceResult::kQueueFull:
-      return Outcome::kQueueFull;
-    case ProduceResult::kAccepted:
-      break;
+  WR_ASSIGN_OR_RETURN(const Offered offered, producer_.Produce(positioned, tracker_.token()));
+  if (!offered.handled() || offered.stored()) {
+    return offered;
   }
   last_offered_ = std::max(last_offered_, position);
   tracker_.OnProduced(record.window_bytes(), position);
-  return Outcome::kHandled;
+  return Wait::kNone;
 }
 
 // Up to the last record offered: all of them failed with the producer, and any of them may be

@@ -18,7 +18,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "metrics/metrics.h"
-#include "relay/outcome.h"
 #include "stream/ack_tracker.h"
 #include "stream/single_step.h"
 #include "walrelay/clock.h"
@@ -27,6 +26,7 @@
 #include "walrelay/producer.h"
 #include "walrelay/record.h"
 #include "walrelay/record_position.h"
+#include "walrelay/wait.h"
 
 namespace walrelay {
 
@@ -61,11 +61,11 @@ class RecordSender final : public DeliverySink {
   }
 
   // Sends the record of the row at `position`, in the tracker's open transaction. Call it again
-  // with the same record until the outcome is kHandled or kStored. An error concerns this record
+  // with the same record until it is handled. An error concerns this record
   // alone, or is that of the producer (see Producer::Produce). The record's views need not outlive
   // the call. REQUIRES: a transaction of the tracker is open; `position` is the next row of that
   // transaction.
-  absl::StatusOr<Outcome> Send(const Record& record, Position position);
+  absl::StatusOr<Offered> Send(const Record& record, Position position);
 
   // A record of this topic follows: see Producer::Announce().
   bool Announce(std::string_view topic) { return producer_.Announce(topic); }
@@ -109,10 +109,10 @@ class RecordSender final : public DeliverySink {
   void OnFailed(const DeliveryFailure& failure) override;
 
  private:
-  // One step of an attempt; kAwaitingReport until its report has arrived.
-  absl::StatusOr<Outcome> SendAlone(const Record& record, Position position);
+  // One step of an attempt; kReport until its report has arrived.
+  absl::StatusOr<Offered> SendAlone(const Record& record, Position position);
   // Hands the record to the producer, and counts it if it was accepted.
-  absl::StatusOr<Outcome> Produce(const Record& record, Position position);
+  absl::StatusOr<Offered> Produce(const Record& record, Position position);
 
   Producer& producer_;
   AckTracker& tracker_;

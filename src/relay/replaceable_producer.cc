@@ -32,11 +32,10 @@ ReplaceableProducer::ReplaceableProducer(Parts parts)
 
 // While it is about to be replaced nothing enters it: the records in flight must reach zero, or be
 // lost together.
-absl::StatusOr<ProduceResult> ReplaceableProducer::Produce(const Record& record,
-                                                           DeliveryToken token) {
+absl::StatusOr<Offered> ReplaceableProducer::Produce(const Record& record, DeliveryToken token) {
   WR_CHECK(producer_ == nullptr || !retry_at_, "while there is a producer, no other one is due");
   return usable() || (token.is_progress() && settles()) ? producer_->Produce(record, token)
-                                                        : ProduceResult::kQueueFull;
+                                                        : Wait::kQueue;
 }
 
 bool ReplaceableProducer::Announce(std::string_view topic) {

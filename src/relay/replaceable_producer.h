@@ -38,9 +38,9 @@ class ReplaceableProducer final : public Producer {
 
   // --- Producer: of the current one. Each call is allowed at any time unless stated otherwise.
 
-  // kQueueFull without a producer, and while the current one is about to be replaced. One that is
+  // kQueue without a producer, and while the current one is about to be replaced. One that is
   // to be renewed accepts a progress record: without it, its transaction could not be committed.
-  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   bool Announce(std::string_view topic) override;
   // REQUIRES: the current producer has accepted a record since the last commit.
   void Commit() override;

@@ -106,7 +106,7 @@ Session::Session(const Parts& parts, const ServerInfo& server, Lsn position)
 // acknowledged.
 absl::Status Session::Turn(bool draining) {
   const MonoTime now = parts_.clock.Now();
-  if (stall_reason_ == StallReason::kWindow) {
+  if (wait_ == Wait::kWindow) {
     parts_.metrics.backpressure_seconds->Increment(
         std::chrono::duration<double>(now - last_turn_).count());
   }
@@ -118,7 +118,7 @@ absl::Status Session::Turn(bool draining) {
     WR_RETURN_IF_ERROR(gate_->Turn(now));
   }
   const bool between_transactions = draining && !parts_.pipeline.in_transaction();
-  if (stall_reason_ != StallReason::kNone || between_transactions) {
+  if (wait_ != Wait::kNone || between_transactions) {
     feedback_.OnReceived(now);  // while we are not reading, the server cannot be considered silent
   }
   // The drain does not read on: after the open transaction nothing is handled.
@@ -152,23 +152,6 @@ absl::StatusOr<bool> Session::Read(MonoTime now) {
   return arrived;
 }
 
-bool Session::needs_commit() const {
-  switch (stall_reason_) {
-    case StallReason::kWindow:
-    case StallReason::kReport:
-    case StallReason::kLog:
-    case StallReason::kBlockingError:
-    case StallReason::kVisibility:
-    case StallReason::kProgress:
-      return true;
-    case StallReason::kNone:
-    case StallReason::kProducer:
-    case StallReason::kTopic:
-      return false;
-  }
-  return false;
-}
-
 // Until the history is known, nothing is produced, and with "exactly_once" the records in flight
 // are not committed.
 bool Session::HasRoom() {
@@ -177,23 +160,23 @@ bool Session::HasRoom() {
 
 // Whether the condition that handling waits for may have been met.
 bool Session::MayHandle(MonoTime now) {
-  switch (stall_reason_) {
-    case StallReason::kNone:
-    case StallReason::kTopic:
-    case StallReason::kReport:
+  switch (wait_) {
+    case Wait::kNone:
+    case Wait::kTopic:
+    case Wait::kReport:
     // A retry is cheap, and no event tells that it will succeed; each is limited by the wake-ups of
     // the loop.
-    case StallReason::kLog:
+    case Wait::kLog:
       return true;
-    case StallReason::kWindow:
-    case StallReason::kProducer:
+    case Wait::kWindow:
+    case Wait::kQueue:
       return HasRoom();
-    case StallReason::kBlockingError:
+    case Wait::kFix:
       return now >= retry_blocked_at_;
-    case StallReason::kVisibility:
+    case Wait::kVisibility:
       WR_CHECK(gate_.has_value(), "only a gate holds a transaction");
       return !gate_->waiting();
-    case StallReason::kProgress:
+    case Wait::kProgress:
       return parts_.recorder.error().ok();
   }
   return true;
@@ -214,10 +197,8 @@ bool Session::Admits(std::string_view payload, MonoTime now) {
 }
 
 absl::Status Session::unseen() const {
-  WR_CHECK(stall_reason_ != StallReason::kVisibility || gate_.has_value(),
-           "only a gate holds a transaction");
-  return stall_reason_ == StallReason::kVisibility ? gate_->reason(parts_.clock.Now())
-                                                   : absl::OkStatus();
+  WR_CHECK(wait_ != Wait::kVisibility || gate_.has_value(), "only a gate holds a transaction");
+  return wait_ == Wait::kVisibility ? gate_->reason(parts_.clock.Now()) : absl::OkStatus();
 }
 
 // Several messages are handled in a row, so that librdkafka gets several records to put into a
@@ -229,7 +210,7 @@ bool Session::BurstComplete(MonoTime now) const {
 
 // With transactions, what is committed together is a wave already.
 bool Session::HoldsBack(MonoTime now) const {
-  return !parts_.source.pending().empty() && stall_reason_ == StallReason::kNone &&
+  return !parts_.source.pending().empty() && wait_ == Wait::kNone &&
          !parts_.config.pipeline.exactly_once() &&
          pacer_.in_wave(now, parts_.tracker.records_in_flight() > 0);
 }
@@ -244,8 +225,7 @@ bool Session::ReportsMayWait(MonoTime now) const {
 
 absl::Status Session::HandlePending(MonoTime now, bool draining) {
   const std::span<const std::string_view> pending = parts_.source.pending();
-  const bool due =
-      stall_reason_ != StallReason::kNone ? MayHandle(now) : draining || BurstComplete(now);
+  const bool due = wait_ != Wait::kNone ? MayHandle(now) : draining || BurstComplete(now);
   if (pending.empty() || !due) {
     return absl::OkStatus();
   }
@@ -255,27 +235,27 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
   const size_t received = pending.size();
   size_t handled = 0;
   size_t bytes = 0;
-  absl::StatusOr<StallReason> hold = StallReason::kNone;
+  absl::StatusOr<Wait> wait = Wait::kNone;
   // The window is asked before each message, also for those that produce nothing: they cannot be
   // told apart without being handled.
   while (handled < pending.size() && !(draining && !parts_.pipeline.in_transaction()) &&
          !(in_wave && MayProduce(pending[handled]))) {
-    hold = RecordIsRefused() ? StallReason::kProgress
+    wait = RecordIsRefused() ? Wait::kProgress
            : HasRoom()       ? HandleOne(pending[handled], now)
-                             : StallReason::kWindow;
-    if (!hold.ok() || *hold != StallReason::kNone) {
+                             : Wait::kWindow;
+    if (!wait.ok() || *wait != Wait::kNone) {
       break;
     }
     bytes += pending[handled].size();
     ++handled;
   }
-  if (hold.ok() && *hold == StallReason::kTopic) {
+  if (wait.ok() && *wait == Wait::kTopic) {
     LookAhead(handled + 1);
-  } else if (hold.ok() && *hold == StallReason::kProgress) {
+  } else if (wait.ok() && *wait == Wait::kProgress) {
     SetBlockingError(parts_.recorder.error(), now);
   }
   parts_.metrics.replication_received_bytes->Increment(static_cast<double>(bytes));
-  WR_CHECK(!hold.ok() || *hold != StallReason::kNone || handled == received || draining || in_wave,
+  WR_CHECK(!wait.ok() || *wait != Wait::kNone || handled == received || draining || in_wave,
            "a message that is not handled waits for something");
   if (parts_.tracker.records_in_flight() > in_flight) {
     pacer_.OnProduced(now, parts_.tracker.records_in_flight() - in_flight);
@@ -287,8 +267,8 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
   // A drain does not handle the remaining messages: do not wake up for them.
   const bool rest_waits = !draining && !parts_.source.pending().empty();
   burst_since_ = rest_waits ? std::optional(now) : std::nullopt;
-  SetStallReason(hold.value_or(StallReason::kNone), handled > 0, now);
-  return hold.status();
+  SetWait(wait.value_or(Wait::kNone), handled > 0, now);
+  return wait.status();
 }
 
 // While a message waits for its topic, those behind it wait too: looking up and creating their
@@ -308,7 +288,7 @@ void Session::LookAhead(size_t first) {
   }
 }
 
-absl::StatusOr<Session::StallReason> Session::HandleOne(std::string_view message, MonoTime now) {
+absl::StatusOr<Wait> Session::HandleOne(std::string_view message, MonoTime now) {
   WR_ASSIGN_OR_RETURN(const pgoutput::CopyData data, pgoutput::DecodeCopyData(message));
   if (const auto* xlog_data = std::get_if<pgoutput::XLogData>(&data)) {
     return HandleData(*xlog_data, now);
@@ -317,39 +297,28 @@ absl::StatusOr<Session::StallReason> Session::HandleOne(std::string_view message
   MessageCounter('k').Increment();
   WR_RETURN_IF_ERROR(parts_.pipeline.OnKeepalive(keepalive.wal_end));
   feedback_.OnKeepalive(now, keepalive.wal_end, keepalive.reply_requested);
-  return StallReason::kNone;
+  return Wait::kNone;
 }
 
 // A blocking error keeps the session: the message stays pending, and status updates continue.
-absl::StatusOr<Session::StallReason> Session::HandleData(const pgoutput::XLogData& data,
-                                                         MonoTime now) {
+absl::StatusOr<Wait> Session::HandleData(const pgoutput::XLogData& data, MonoTime now) {
   if (!Admits(data.payload, now)) {
     WR_CHECK(gate_ && gate_->waiting(), "the gate waits for the transaction that it holds");
-    return StallReason::kVisibility;
+    return Wait::kVisibility;
   }
-  const auto outcome = parts_.pipeline.Handle(data);
-  if (!outcome.ok()) {
-    if (ReactionTo(outcome.status()) != Reaction::kBlocked) {
-      return outcome.status();
+  const auto wait = parts_.pipeline.Handle(data);
+  if (!wait.ok()) {
+    if (ReactionTo(wait.status()) != Reaction::kBlocked) {
+      return wait.status();
     }
-    SetBlockingError(outcome.status(), now);
-    return StallReason::kBlockingError;
+    SetBlockingError(wait.status(), now);
+    return Wait::kFix;
   }
-  switch (*outcome) {
-    case Outcome::kTopicPending:
-      return StallReason::kTopic;
-    case Outcome::kQueueFull:
-      return StallReason::kProducer;
-    case Outcome::kAwaitingReport:
-      return StallReason::kReport;
-    case Outcome::kLogFull:
-      return StallReason::kLog;
-    case Outcome::kHandled:
-    case Outcome::kStored:
-      break;
+  if (*wait != Wait::kNone) {
+    return *wait;
   }
   OnHandled(data, now);
-  return StallReason::kNone;
+  return Wait::kNone;
 }
 
 void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
@@ -375,32 +344,6 @@ void Session::OnHandled(const pgoutput::XLogData& data, MonoTime now) {
 void Session::MeasureStages(WallTime committed, WallTime sent) {
   parts_.stages.postgres.Add(sent - committed);
   parts_.stages.relay.Add(parts_.clock.WallNow() - sent);
-}
-
-// Shown as "waits for ..." on the status page.
-std::string_view Session::waits_for() const {
-  switch (stall_reason_) {
-    case StallReason::kNone:
-      return "";
-    case StallReason::kWindow:
-      return "Kafka to acknowledge records: the in-flight window is full";
-    case StallReason::kProducer:
-      return "the producer: its queue is full, or the first record of a partition is not yet "
-             "acknowledged";
-    case StallReason::kTopic:
-      return "Kafka to return the metadata of a new topic, or to create it";
-    case StallReason::kReport:
-      return "Kafka to acknowledge a record: after a refusal records are sent one at a time";
-    case StallReason::kLog:
-      return "standard error to accept the log lines about skipped rows";
-    case StallReason::kBlockingError:
-      return "the cause of the error to be fixed; walrelay retries automatically";
-    case StallReason::kVisibility:
-      return "Postgres to make a committed transaction visible to other sessions";
-    case StallReason::kProgress:
-      return "Kafka to accept the progress record; walrelay retries automatically";
-  }
-  return "";
 }
 
 // The server's own difference between commit and send: it needs no clock of ours.
@@ -435,15 +378,15 @@ void Session::SetBlockingError(const absl::Status& blocking_error, MonoTime now)
 }
 
 // While some messages are handled in each turn, the stream is slow but not stalled.
-void Session::SetStallReason(StallReason hold, bool moved, MonoTime now) {
-  if (hold == StallReason::kNone || moved) {
+void Session::SetWait(Wait wait, bool moved, MonoTime now) {
+  if (wait == Wait::kNone || moved) {
     stalled_since_.reset();
   }
-  if (hold != StallReason::kNone) {
+  if (wait != Wait::kNone) {
     stalled_since_ = stalled_since_.value_or(now);
   }
-  stall_reason_ = hold;
-  WR_CHECK(stalled_since_.has_value() == (hold != StallReason::kNone), "a stall has a beginning");
+  wait_ = wait;
+  WR_CHECK(stalled_since_.has_value() == (wait != Wait::kNone), "a stall has a beginning");
 }
 
 // Until the history is known, nothing is published that a record would have to follow. And with
@@ -453,13 +396,13 @@ bool Session::RecordIsRefused() const {
 }
 
 void Session::CheckRecorder(MonoTime now) {
-  const bool stalled = stall_reason_ == StallReason::kProgress;
+  const bool stalled = wait_ == Wait::kProgress;
   if (RecordIsRefused() && !stalled) {
     SetBlockingError(parts_.recorder.error(), now);
-    SetStallReason(StallReason::kProgress, /*moved=*/false, now);
+    SetWait(Wait::kProgress, /*moved=*/false, now);
   } else if (parts_.recorder.error().ok() && stalled) {
     blocking_error_ = absl::OkStatus();
-    SetStallReason(StallReason::kNone, /*moved=*/true, now);
+    SetWait(Wait::kNone, /*moved=*/true, now);
   }
 }
 
@@ -520,24 +463,14 @@ Wakeup Session::NextWakeup() const {
   if (gate_) {
     wakeup.at = std::min(wakeup.at, gate_->NextDue());
   }
-  switch (stall_reason_) {
-    case StallReason::kBlockingError:
-      wakeup.at = std::min(wakeup.at, retry_blocked_at_);
-      return wakeup;
-    case StallReason::kLog:
-      wakeup.at = std::min(wakeup.at, now + kLogRetry);
-      return wakeup;
-    case StallReason::kWindow:
-    case StallReason::kProducer:
-    case StallReason::kTopic:
-    case StallReason::kReport:
-      return wakeup;  // the producer wakes the loop
-    case StallReason::kProgress:
-      return wakeup;  // the recorder retries
-    case StallReason::kVisibility:
-      return wakeup;  // the answer wakes the loop
-    case StallReason::kNone:
-      break;
+  if (wait_ == Wait::kFix) {
+    wakeup.at = std::min(wakeup.at, retry_blocked_at_);
+  } else if (wait_ == Wait::kLog) {
+    wakeup.at = std::min(wakeup.at, now + kLogRetry);
+  }
+  // The producer, the recorder or an answer of Postgres ends any other wait, and wakes the loop.
+  if (wait_ != Wait::kNone) {
+    return wakeup;
   }
   if (HoldsBack(now)) {
     const bool lingers = now < pacer_.linger_end();

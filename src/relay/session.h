@@ -25,6 +25,7 @@
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/replication_source.h"
+#include "walrelay/wait.h"
 
 // The source, the pipeline and the tracker exist before and after it; what ends with the session is
 // its timers, its window and its place in the burst.
@@ -82,19 +83,17 @@ class Session {
   const absl::Status& blocking_error() const { return blocking_error_; }
   // Whether a message waits for a topic's metadata: there is something to deliver although nothing
   // is in flight.
-  bool waits_for_topic() const { return stall_reason_ == StallReason::kTopic; }
+  bool waits_for_topic() const { return wait_ == Wait::kTopic; }
   // Whether a row to be skipped waits for room in the log.
-  bool waits_for_log() const { return stall_reason_ == StallReason::kLog; }
+  bool waits_for_log() const { return wait_ == Wait::kLog; }
   // Whether everything that has arrived was handled, as far as the last turn has seen; while
   // draining, what follows is not handled.
   bool at_rest() const { return at_rest_; }
   // Whether nothing more is handled before the records in flight are acknowledged, or for an
   // indefinite time.
-  bool needs_commit() const;
+  bool needs_commit() const { return Describe(wait_).ends_transaction; }
   // Whether everything that was read is handled, so that the next turn reads if it is time to.
-  bool reads_next() const {
-    return stall_reason_ == StallReason::kNone && parts_.source.pending().empty();
-  }
+  bool reads_next() const { return wait_ == Wait::kNone && parts_.source.pending().empty(); }
   // The earliest time of the next read.
   MonoTime next_read() const { return read_at_; }
   // The position for which the server has last requested a reply: while it shuts down, it waits
@@ -108,7 +107,7 @@ class Session {
   // Since when no message could be handled, for any reason (window, topic, error).
   std::optional<MonoTime> stalled_since() const { return stalled_since_; }
   // The same as text for operators; "" while handling is not held up. The text is static.
-  std::string_view waits_for() const;
+  std::string_view waits_for() const { return Describe(wait_).text; }
   // Why a transaction is held until it is visible (WR-2014); OK while none is held.
   absl::Status unseen() const;
   // Age of the commit that is being handled, by the server's clock; 0 when idle. Negative if that
@@ -116,22 +115,6 @@ class Session {
   Micros lag() const;
 
  private:
-  // The reason why the next message is not handled yet.
-  // Each reason ends in its own way, which MayHandle() and NextWakeup() know: by a report (window,
-  // producer, topic, report, progress), by time (log, error), or by an answer of Postgres
-  // (visibility).
-  enum class StallReason {
-    kNone,
-    kWindow,
-    kProducer,
-    kTopic,
-    kReport,
-    kLog,
-    kBlockingError,
-    kVisibility,
-    kProgress
-  };
-
   // Moves arrived messages to the source's pending ones, and measures the pace. It never drops one.
   // Whether any has arrived.
   absl::StatusOr<bool> Read(MonoTime now);
@@ -141,8 +124,8 @@ class Session {
   // Announces the topics of the pending messages from `first` on, each message once.
   void LookAhead(size_t first);
   // kNone: the message has been handled. The views of `message` end when it is consumed.
-  absl::StatusOr<StallReason> HandleOne(std::string_view message, MonoTime now);
-  absl::StatusOr<StallReason> HandleData(const pgoutput::XLogData& data, MonoTime now);
+  absl::StatusOr<Wait> HandleOne(std::string_view message, MonoTime now);
+  absl::StatusOr<Wait> HandleData(const pgoutput::XLogData& data, MonoTime now);
   // Measures the lag, and the stages of a transaction that is complete.
   void OnHandled(const pgoutput::XLogData& data, MonoTime now);
   void MeasureStages(WallTime committed, WallTime sent);
@@ -154,7 +137,7 @@ class Session {
   // Confirms confirmable(), and nothing beyond it.
   absl::Status SendStatus(MonoTime now, FeedbackCause cause);
   // `moved`: at least one message was handled in this turn.
-  void SetStallReason(StallReason hold, bool moved, MonoTime now);
+  void SetWait(Wait wait, bool moved, MonoTime now);
   void SetBlockingError(const absl::Status& blocking_error, MonoTime now);
   // Whether nothing may be published because progress cannot be recorded: it could not be
   // confirmed.
@@ -191,7 +174,7 @@ class Session {
   bool claimed_;
   std::optional<MonoTime> burst_since_;  // arrival of the oldest pending message
   size_t looked_at_ = 0;                 // pending messages whose topics are announced
-  StallReason stall_reason_ = StallReason::kNone;
+  Wait wait_ = Wait::kNone;              // of the next message
   std::optional<MonoTime> stalled_since_;
   absl::Status blocking_error_;
   // A blocking error is retried at that time; the wait doubles while the error stays the same.

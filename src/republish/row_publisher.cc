@@ -155,7 +155,7 @@ absl::StatusOr<bool> RowPublisher::Produce(Entry& entry, size_t index, Record re
   record = Decorated(record);
   const auto result = producer_->Produce(
       record, {.transaction = static_cast<uint32_t>(first_ + index), .ordinal = 1});
-  if (result.ok() && *result == ProduceResult::kAccepted) {
+  if (result.ok() && *result == Wait::kNone) {
     entry.bytes = record.window_bytes();
     entry.time = record.timestamp;
     bytes_ += entry.bytes;

@@ -25,7 +25,7 @@ class Capture final : public Producer {
  public:
   std::vector<Published> records;
 
-  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken /*token*/) override {
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken /*token*/) override {
     Published& copy = records.emplace_back();
     copy.topic = record.topic;
     copy.key = record.key;
@@ -39,7 +39,7 @@ class Capture final : public Producer {
           std::chrono::floor<std::chrono::milliseconds>(record.timestamp->time_since_epoch())
               .count();
     }
-    return ProduceResult::kAccepted;
+    return Wait::kNone;
   }
   void Poll(DeliverySink& /*sink*/) override {}
   absl::Status FatalError() const override { return absl::OkStatus(); }

@@ -140,7 +140,7 @@ class FakeKafka {
       kafka_.refused_.clear();
     }
 
-    absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
+    absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override {
       const std::string topic(record.topic);
       ++kafka_.offered;
       if (!kafka_.health.ok()) {
@@ -151,17 +151,17 @@ class FakeKafka {
       }
       const bool unknown = kafka_.looked_up_topics.contains(topic) && topics_.insert(topic).second;
       if (unknown || kafka_.pending_topics.contains(topic)) {
-        return ProduceResult::kTopicPending;
+        return Wait::kTopic;
       }
       if (record.key && kafka_.stored_keys.contains(std::string(*record.key))) {
-        return ProduceResult::kStored;
+        return Offered::Stored();
       }
       if (kafka_.in_flight.size() >= kafka_.queue_limit ||
           (transactional_ && (!claimed_ || kafka_.sealed_))) {
-        return ProduceResult::kQueueFull;
+        return Wait::kQueue;
       }
       kafka_.in_flight.push_back(Copy(record, token));
-      return ProduceResult::kAccepted;
+      return Wait::kNone;
     }
 
     bool Announce(std::string_view topic) override {

@@ -120,17 +120,17 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
   }
 
   // Calls Produce() until the producer has accepted, skipped or rejected the record.
-  absl::StatusOr<ProduceResult> Offer(const Record& record, DeliveryToken token = {1, 1}) {
-    absl::StatusOr<ProduceResult> outcome = ProduceResult::kTopicPending;
+  absl::StatusOr<Offered> Offer(const Record& record, DeliveryToken token = {1, 1}) {
+    absl::StatusOr<Offered> outcome = Wait::kTopic;
     EXPECT_TRUE(PollUntil([&] {
       outcome = producer_->Produce(record, token);
-      return !outcome.ok() || *outcome == ProduceResult::kAccepted ||
-             *outcome == ProduceResult::kStored || !producer_->FatalError().ok();
+      return !outcome.ok() || *outcome == Wait::kNone || *outcome == Offered::Stored() ||
+             !producer_->FatalError().ok();
     }));
     return outcome;
   }
   void Produce(const Record& record, DeliveryToken token = {1, 1}) {
-    EXPECT_THAT(Offer(record, token), IsOkAndHolds(ProduceResult::kAccepted));
+    EXPECT_THAT(Offer(record, token), IsOkAndHolds(Wait::kNone));
   }
   // Produces one record per key, with tokens from 1.
   void ProduceKeys(const std::vector<std::string>& keys) {

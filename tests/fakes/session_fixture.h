@@ -24,8 +24,6 @@ namespace walrelay::testing {
 
 class PipelineFixture : public ::testing::Test {
  protected:
-  using Outcome = walrelay::Outcome;
-
   // Creates the pipeline with the current configuration; a session begins at the slot's position.
   void StartPipeline() {
     auto producer = kafka_.Factory()({.max_batch_bytes = config_.kafka.max_batch_bytes});
@@ -38,7 +36,7 @@ class PipelineFixture : public ::testing::Test {
     tracker_.Restart(postgres_.confirmed());
     pipeline_->StartSession(postgres_.info.tables);
   }
-  absl::StatusOr<Outcome> Handle(const std::string& message, Lsn start = {}) {
+  absl::StatusOr<Wait> Handle(const std::string& message, Lsn start = {}) {
     return pipeline_->Handle({.sent = clock_.WallNow(), .payload = message, .start = start});
   }
   // The records in flight are lost with their producer; the stream continues at the frontier.

@@ -81,20 +81,20 @@ void SimProducer::Abandon() {
 
 // --- the owner's calls ---
 
-absl::StatusOr<ProduceResult> SimProducer::Produce(const Record& record, DeliveryToken token) {
+absl::StatusOr<Offered> SimProducer::Produce(const Record& record, DeliveryToken token) {
   auto result = Accept(record, token);
   if (token.is_progress()) {
-    use_.progress_held = !result.ok() || *result != ProduceResult::kAccepted;
+    use_.progress_held = !result.ok() || *result != Wait::kNone;
     use_.progress_failing = use_.progress_failing || !result.ok();
   }
   return result;
 }
 
-absl::StatusOr<ProduceResult> SimProducer::Accept(const Record& record, DeliveryToken token) {
+absl::StatusOr<Offered> SimProducer::Accept(const Record& record, DeliveryToken token) {
   const bool closed = !fatal_.ok() || (transactions_ && !transactions_->accepts());
   if (closed || queued_ - withheld_.size() >= options_.queue_limit) {
     context_.coverage.Count("producer queue is full");
-    return ProduceResult::kQueueFull;
+    return Wait::kQueue;
   }
   const std::string topic(record.topic);
   TopicState& state = topics_[topic];
@@ -111,10 +111,10 @@ absl::StatusOr<ProduceResult> SimProducer::Accept(const Record& record, Delivery
     return Ask(topic, state);
   }
   if (!FollowPartitions(topic, state)) {
-    return ProduceResult::kQueueFull;
+    return Wait::kQueue;
   }
   if (record.position && tails_ && tails_->Awaits(topic, state.partitions)) {
-    return ProduceResult::kTopicPending;
+    return Wait::kTopic;
   }
   const int partition = PartitionFor(record.key.value_or(""), state.partitions);
   const std::optional<int> event = EventOf(record);
@@ -124,7 +124,7 @@ absl::StatusOr<ProduceResult> SimProducer::Accept(const Record& record, Delivery
     if (stored && record.window_bytes() <= static_cast<size_t>(kMaxRecordBytes)) {
       context_.coverage.Count("an event is not sent again");
       context_.oracle.OnStored(*event);
-      return ProduceResult::kStored;
+      return Offered::Stored();
     }
   }
   if (record.payload_bytes() > static_cast<size_t>(kMaxRecordBytes)) {
@@ -132,14 +132,14 @@ absl::StatusOr<ProduceResult> SimProducer::Accept(const Record& record, Delivery
   }
   if (token.is_progress()) {
     EnqueueProgress(record, token);
-    return ProduceResult::kAccepted;
+    return Wait::kNone;
   }
   if (!known) {
     context_.oracle.Fail("I2 no phantom", "a record that belongs to no event");
-    return ProduceResult::kAccepted;
+    return Wait::kNone;
   }
   Enqueue(record, token, *event, partition);
-  return ProduceResult::kAccepted;
+  return Wait::kNone;
 }
 
 void SimProducer::SkipStored(const WalHistory& history) {
@@ -264,14 +264,14 @@ void SimProducer::CheckBounds(size_t record_bytes) {
   }
 }
 
-ProduceResult SimProducer::Ask(const std::string& topic, TopicState& state) {
+Offered SimProducer::Ask(const std::string& topic, TopicState& state) {
   if (state.metadata != Metadata::kAsked) {
     state.metadata = Metadata::kAsked;
     const MonoTime asked = context_.now();
     Later(2 * kafka_.latency,
           [topic, asked](SimProducer& self) { self.AnswerTopic(topic, asked); });
   }
-  return ProduceResult::kTopicPending;
+  return Wait::kTopic;
 }
 
 void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {

@@ -54,7 +54,7 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   SimProducer(Context& context, SimKafka& kafka, RelayHost& host, ProducerUse& use,
               const PipelineConfig& limits, const ProducerOptions& options, int64_t batch_bytes);
 
-  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   void SkipStored(const WalHistory& history) override;
   void Commit() override;
   void Poll(DeliverySink& sink) override;
@@ -152,9 +152,9 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
 
   // Another client asks whether the brokers could accept the records.
   absl::Status AskBrokers();
-  absl::StatusOr<ProduceResult> Accept(const Record& record, DeliveryToken token);
+  absl::StatusOr<Offered> Accept(const Record& record, DeliveryToken token);
   void EnqueueProgress(const Record& record, DeliveryToken token);
-  ProduceResult Ask(const std::string& topic, TopicState& state);
+  Offered Ask(const std::string& topic, TopicState& state);
   void AnswerTopic(const std::string& topic, MonoTime asked);
   void LearnCluster();
   // Whether records may be sent to the number of partitions that the topic has.
@@ -209,7 +209,7 @@ class ProducerHandle final : public Producer {
   explicit ProducerHandle(std::shared_ptr<SimProducer> producer) : producer_(std::move(producer)) {}
   ~ProducerHandle() override { producer_->Abandon(); }
 
-  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override {
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override {
     return producer_->Produce(record, token);
   }
   void SkipStored(const WalHistory& history) override { producer_->SkipStored(history); }

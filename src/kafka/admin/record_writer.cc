@@ -76,7 +76,7 @@ absl::Status NotInTime(const Producer& producer, std::string_view topic, Micros 
                                                            topic, FormatDuration(timeout)));
 }
 
-void Wait(const Producer& producer, SteadyTime deadline) {
+void AwaitReports(const Producer& producer, SteadyTime deadline) {
   pollfd wakeup{producer.poll_fd(), POLLIN, 0};
   (void)::poll(&wakeup, 1, MillisUntil(deadline));
 }
@@ -151,13 +151,13 @@ absl::StatusOr<WrittenRecord> WriteRecord(const Config& config, const Record& re
       if (!produced.ok() && !wait_for_topic) {
         return produced.status();
       }
-      accepted = produced.ok() && *produced == ProduceResult::kAccepted;
+      accepted = produced.ok() && *produced == Wait::kNone;
     }
     if (std::chrono::steady_clock::now() >= start + timeout) {
       WR_RETURN_IF_ERROR(producer->FatalError());
       return NotInTime(*producer, record.topic, timeout);
     }
-    Wait(*producer, start + timeout);
+    AwaitReports(*producer, start + timeout);
     producer->Poll(report);
   }
   if (report.purged) {

@@ -183,24 +183,24 @@ KafkaProducer::~KafkaProducer() {
   }
 }
 
-absl::StatusOr<ProduceResult> KafkaProducer::Produce(const Record& record, DeliveryToken token) {
+absl::StatusOr<Offered> KafkaProducer::Produce(const Record& record, DeliveryToken token) {
   if (!health_.fatal().ok()) {
-    return ProduceResult::kQueueFull;  // until FatalError() reports it
+    return Wait::kQueue;  // until FatalError() reports it
   }
   TopicTable::Topic& topic = client_->topics->Find(record.topic);
   if (transaction_ != nullptr && !transaction_->open()) {
-    return ProduceResult::kQueueFull;
+    return Wait::kQueue;
   }
   WR_ASSIGN_OR_RETURN(const bool ready, client_->topics->IsReady(topic));
   if (!ready || (record.position && AwaitsTail(topic))) {
-    return ProduceResult::kTopicPending;
+    return Wait::kTopic;
   }
   const bool hold = transaction_ != nullptr && token.is_progress() && transaction_->HoldsProgress();
   return hold ? HoldBack(record, topic) : Enqueue(record, token, topic);
 }
 
 // Its parts are all there: a progress record has a key, a value and a partition.
-ProduceResult KafkaProducer::HoldBack(const Record& record, TopicTable::Topic& topic) {
+Offered KafkaProducer::HoldBack(const Record& record, TopicTable::Topic& topic) {
   held_ = HeldRecord{.topic = &topic,
                      .key = std::string(record.key.value_or("")),
                      .value = std::string(record.value.value_or("")),
@@ -209,7 +209,7 @@ ProduceResult KafkaProducer::HoldBack(const Record& record, TopicTable::Topic& t
     held_->headers.emplace_back(header.name, header.value.value_or(""));
   }
   transaction_->Hold(topic.name);
-  return ProduceResult::kAccepted;
+  return Wait::kNone;
 }
 
 void KafkaProducer::SendHeldBack() {
@@ -261,8 +261,8 @@ bool KafkaProducer::Announce(std::string_view topic) {
   return health_.fatal().ok() && client_->topics->Announce(topic);
 }
 
-absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, DeliveryToken token,
-                                                     TopicTable::Topic& topic) {
+absl::StatusOr<Offered> KafkaProducer::Enqueue(const Record& record, DeliveryToken token,
+                                               TopicTable::Topic& topic) {
   const int32_t partition =
       PartitionOf(record, token, topic.partitions.count(), history_.has_value());
   if (topic.partitions.Where(partition) != TopicPartitions::Place::kExists) {
@@ -271,10 +271,10 @@ absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, Deliv
   // Before the gate: such an event need not wait for others.
   WR_ASSIGN_OR_RETURN(const bool stored, IsStored(record, topic, partition));
   if (stored) {
-    return ProduceResult::kStored;
+    return Offered::Stored();
   }
   if (!topic.partitions.MayEnter(partition)) {
-    return ProduceResult::kQueueFull;
+    return Wait::kQueue;
   }
   const rd_kafka_resp_err_t error = Call(record, token, partition, topic);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -287,7 +287,7 @@ absl::StatusOr<ProduceResult> KafkaProducer::Enqueue(const Record& record, Deliv
   if (transaction_ != nullptr) {
     transaction_->OnAccepted(token, topic.name);
   }
-  return ProduceResult::kAccepted;
+  return Wait::kNone;
 }
 
 // Positions of another history are not comparable with those that were read. A record that is too
@@ -326,12 +326,11 @@ rd_kafka_resp_err_t KafkaProducer::Call(const Record& record, DeliveryToken toke
 }
 
 // The errors of the call itself: the record was not queued, and no report follows.
-absl::StatusOr<ProduceResult> KafkaProducer::ProduceError(rd_kafka_resp_err_t error,
-                                                          const Record& record, int32_t partition,
-                                                          TopicTable::Topic& topic) {
+absl::StatusOr<Offered> KafkaProducer::ProduceError(rd_kafka_resp_err_t error, const Record& record,
+                                                    int32_t partition, TopicTable::Topic& topic) {
   switch (error) {
     case RD_KAFKA_RESP_ERR__QUEUE_FULL:
-      return ProduceResult::kQueueFull;
+      return Wait::kQueue;
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
       return Error(ErrorCode::kRecordTooLarge,
                    fmt::format("{} bytes for topic {}; the limit is kafka.max_record_bytes",
@@ -346,7 +345,7 @@ absl::StatusOr<ProduceResult> KafkaProducer::ProduceError(rd_kafka_resp_err_t er
       } else {
         health_.CheckFatal();
       }
-      return ProduceResult::kQueueFull;
+      return Wait::kQueue;
     default:
       return DeliveryError(error, record.topic, {});
   }

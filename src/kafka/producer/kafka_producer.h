@@ -86,7 +86,7 @@ class KafkaProducer final : public Producer {
   // Discards undelivered records. Without a reaper it returns when librdkafka's threads have ended.
   ~KafkaProducer() override;
 
-  absl::StatusOr<ProduceResult> Produce(const Record& record, DeliveryToken token) override;
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   // Only the first call counts: an event of another history is never skipped.
   void SkipStored(const WalHistory& history) override;
   bool Announce(std::string_view topic) override;
@@ -135,18 +135,18 @@ class KafkaProducer final : public Producer {
   KafkaProducer(std::unique_ptr<Client> client, const Options& options, size_t max_record_bytes,
                 Micros request_timeout);
 
-  ProduceResult HoldBack(const Record& record, TopicTable::Topic& topic);
+  Offered HoldBack(const Record& record, TopicTable::Topic& topic);
   void SendHeldBack();
-  absl::StatusOr<ProduceResult> Enqueue(const Record& record, DeliveryToken token,
-                                        TopicTable::Topic& topic);
+  absl::StatusOr<Offered> Enqueue(const Record& record, DeliveryToken token,
+                                  TopicTable::Topic& topic);
   bool AwaitsTail(TopicTable::Topic& topic);
   absl::StatusOr<bool> IsStored(const Record& record, const TopicTable::Topic& topic,
                                 int32_t partition) const;
   std::string_view AddedHeader() const { return history_ ? kPositionHeader : std::string_view(); }
   rd_kafka_resp_err_t Call(const Record& record, DeliveryToken token, int32_t partition,
                            const TopicTable::Topic& topic);
-  absl::StatusOr<ProduceResult> ProduceError(rd_kafka_resp_err_t error, const Record& record,
-                                             int32_t partition, TopicTable::Topic& topic);
+  absl::StatusOr<Offered> ProduceError(rd_kafka_resp_err_t error, const Record& record,
+                                       int32_t partition, TopicTable::Topic& topic);
   void OnFirstRecord(const Record& record, const TopicTable::Topic& topic);
   void OnSettings(rd_kafka_event_t* event);
   void ApplyMetadata();

@@ -98,14 +98,14 @@ absl::StatusOr<bool> TopicTable::IsReady(Topic& topic) {
 
 // The topic may have grown since its metadata was fetched. Only an answer to a request that was
 // sent for this record justifies refusing it.
-absl::StatusOr<ProduceResult> TopicTable::OnAbsentPartition(Topic& topic, const Record& record,
-                                                            int32_t partition) {
+absl::StatusOr<Offered> TopicTable::OnAbsentPartition(Topic& topic, const Record& record,
+                                                      int32_t partition) {
   switch (topic.partitions.Where(partition)) {
     case TopicPartitions::Place::kExists:  // librdkafka does not know it yet
       break;
     case TopicPartitions::Place::kWaits:
       if (topic.partitions.changing()) {
-        return ProduceResult::kQueueFull;  // the last report in flight makes the change
+        return Wait::kQueue;  // the last report in flight makes the change
       }
       break;
     case TopicPartitions::Place::kMissing:
@@ -117,7 +117,7 @@ absl::StatusOr<ProduceResult> TopicTable::OnAbsentPartition(Topic& topic, const 
       break;
   }
   Request(topic);
-  return ProduceResult::kTopicPending;
+  return Wait::kTopic;
 }
 
 void TopicTable::OnAccepted(Topic& topic, int32_t partition, MonoTime now) {

@@ -94,8 +94,7 @@ class TopicTable {
   // known, its number is beyond a count that has not taken effect, or librdkafka does not know it.
   // WR-3007 if the record itself names a partition that brokers do not have when they are asked
   // for it.
-  absl::StatusOr<ProduceResult> OnAbsentPartition(Topic& topic, const Record& record,
-                                                  int32_t partition);
+  absl::StatusOr<Offered> OnAbsentPartition(Topic& topic, const Record& record, int32_t partition);
   // librdkafka accepted a record for the partition.
   void OnAccepted(Topic& topic, int32_t partition, MonoTime now);
 

@@ -51,7 +51,7 @@ TEST(RecordPrinterTest, PrintedRecordIsDeliveredAtTheNextPoll) {
   };
   RecordPrinter printer(false);
   const testing::CapturedStream out(stdout);
-  EXPECT_EQ(*printer.Produce({.topic = "t"}, {5, 1}), ProduceResult::kAccepted);
+  EXPECT_EQ(*printer.Produce({.topic = "t"}, {5, 1}), Wait::kNone);
   EXPECT_EQ(out.Text(), "t  now  key=NULL  value=NULL\n");
   Sink sink;
   printer.Poll(sink);

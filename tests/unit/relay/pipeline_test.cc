@@ -39,7 +39,7 @@ class PipelineTest : public testing::PipelineFixture {
     Describe();
   }
   void ExpectHandled(const std::string& message) {
-    EXPECT_THAT(Handle(message), IsOkAndHolds(Outcome::kHandled));
+    EXPECT_THAT(Handle(message), IsOkAndHolds(Wait::kNone));
   }
 
   void Begin() { ExpectHandled(testing::BeginMessage(commit_, clock_.WallNow(), kXid)); }
@@ -106,9 +106,9 @@ TEST_F(PipelineTest, ColumnsThatChangedSinceTheSessionBeganEndIt) {
     tracker_.Resume(frontier());
     return handled;
   };
-  EXPECT_THAT(described(Lsn(900), "id"), IsOkAndHolds(Outcome::kHandled));
+  EXPECT_THAT(described(Lsn(900), "id"), IsOkAndHolds(Wait::kNone));
   EXPECT_THAT(described(Lsn(900), "ident").status(), HasError(ErrorCode::kConnectionLost));
-  EXPECT_THAT(described(commit_, "ident"), IsOkAndHolds(Outcome::kHandled));
+  EXPECT_THAT(described(commit_, "ident"), IsOkAndHolds(Wait::kNone));
 }
 
 // The server does not describe the table again when a type of a column has changed.
@@ -138,9 +138,9 @@ TEST_F(PipelineTest, LabelThatIsNewerThanTheSessionEndsIt) {
     return handled;
   };
   EXPECT_THAT(inserted(1, "glad").status(), HasError(ErrorCode::kConnectionLost));
-  EXPECT_THAT(inserted(0, "glad"), IsOkAndHolds(Outcome::kHandled));
-  EXPECT_THAT(inserted(1, "sad"), IsOkAndHolds(Outcome::kHandled));
-  EXPECT_THAT(inserted(1, std::nullopt), IsOkAndHolds(Outcome::kHandled));
+  EXPECT_THAT(inserted(0, "glad"), IsOkAndHolds(Wait::kNone));
+  EXPECT_THAT(inserted(1, "sad"), IsOkAndHolds(Wait::kNone));
+  EXPECT_THAT(inserted(1, std::nullopt), IsOkAndHolds(Wait::kNone));
 }
 
 TEST_F(PipelineTest, RowsOfOtherTablesAreNotEvents) {
@@ -307,10 +307,10 @@ TEST_F(PipelineTest, RowIsOfferedAgainAndHandledOnce) {
   Begin();
   Insert("a");
   kafka_.queue_limit = 1;
-  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kQueueFull));
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Wait::kQueue));
   kafka_.queue_limit = 2;
   kafka_.pending_topics = {"outbox.event.order"};
-  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kTopicPending));
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Wait::kTopic));
   EXPECT_EQ(pipeline_->events_in_transaction(), 1u);
   EXPECT_EQ(metrics_.events_received->Value(), 1);
   kafka_.pending_topics.clear();
@@ -381,7 +381,7 @@ TEST_F(PipelineTest, DeadLetterIsCountedOnlyWhenItsTopicExists) {
   Begin();
   const std::string row = Row("bad", "no such topic!");
   kafka_.pending_topics = {"dead"};
-  EXPECT_THAT(Handle(row), IsOkAndHolds(Outcome::kTopicPending));
+  EXPECT_THAT(Handle(row), IsOkAndHolds(Wait::kTopic));
   kafka_.pending_topics.clear();
   kafka_.bad_topics["dead"] = Error(ErrorCode::kTopicDenied, "dead");
   EXPECT_THAT(Handle(row), HasError(ErrorCode::kTopicDenied));
@@ -417,7 +417,7 @@ class CutTransactionTest : public PipelineTest {
   }
   // `start`: of the row's WAL record.
   void InsertAt(uint64_t start, const std::string& key, uint32_t oid = kOutboxOid) {
-    EXPECT_THAT(Handle(Row(key, "order", oid), Lsn(start)), IsOkAndHolds(Outcome::kHandled));
+    EXPECT_THAT(Handle(Row(key, "order", oid), Lsn(start)), IsOkAndHolds(Wait::kNone));
   }
 };
 
@@ -578,7 +578,7 @@ class SingleStepPipelineTest : public PipelineTest {
   // Row "b" is in flight, alone.
   void OfferAlone() {
     AcknowledgeAll();
-    EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kAwaitingReport));
+    EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Wait::kReport));
     EXPECT_THAT(InFlight(), ElementsAre("b"));
   }
   void Refuse(ErrorCode code) {
@@ -590,10 +590,10 @@ class SingleStepPipelineTest : public PipelineTest {
 };
 
 TEST_F(SingleStepPipelineTest, RefusedRecordWaitsForTheRecordsInFlight) {
-  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kAwaitingReport));
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Wait::kReport));
   EXPECT_THAT(InFlight(), ElementsAre("a"));
   OfferAlone();
-  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kAwaitingReport));
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Wait::kReport));
   EXPECT_THAT(InFlight(), ElementsAre("b"));
 }
 
@@ -602,7 +602,7 @@ TEST_F(SingleStepPipelineTest, RowIsHandledWhenItsRecordIsAcknowledged) {
   AcknowledgeAll();
   Insert("b");
   EXPECT_THAT(InFlight(), IsEmpty());
-  EXPECT_THAT(Handle(Row("c")), IsOkAndHolds(Outcome::kAwaitingReport));
+  EXPECT_THAT(Handle(Row("c")), IsOkAndHolds(Wait::kReport));
   AcknowledgeAll();
   Insert("c");
   EXPECT_EQ(frontier(), Lsn(1000));
@@ -626,7 +626,7 @@ TEST_F(SingleStepPipelineTest, RecordTooLargeForABatchOfItsOwnIsATooLargeRow) {
 
 TEST_F(SingleStepPipelineTest, FailureOfTheProducerIsNotBlamedOnTheRecord) {
   Refuse(ErrorCode::kProducerFailed);
-  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kQueueFull));
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Wait::kQueue));
   OfferAlone();
 }
 
@@ -634,7 +634,7 @@ TEST_F(SingleStepPipelineTest, RangeEndsBehindTheLastRecordOffered) {
   OfferAlone();
   AcknowledgeAll();
   Insert("b");
-  EXPECT_THAT(Handle(Row("c")), IsOkAndHolds(Outcome::kAwaitingReport));
+  EXPECT_THAT(Handle(Row("c")), IsOkAndHolds(Wait::kReport));
   AcknowledgeAll();
   Insert("c");
   Insert("d");
@@ -662,7 +662,7 @@ TEST_F(SingleStepPipelineTest, RecordInFlightIsOfferedAgainAfterTheConnectionWas
   commit_ = Lsn(1000);
   Begin();
   Insert("a");
-  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Outcome::kAwaitingReport));
+  EXPECT_THAT(Handle(Row("b")), IsOkAndHolds(Wait::kReport));
   OfferAlone();
 }
 

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 class ReplaceableProducerTest : public ::testing::Test {
  protected:
-  absl::StatusOr<ProduceResult> Produce(DeliveryToken token = {1, 1}) {
+  absl::StatusOr<Offered> Produce(DeliveryToken token = {1, 1}) {
     return producer_.Produce(Record{.topic = "t"}, token);
   }
 
@@ -29,7 +29,7 @@ class ReplaceableProducerTest : public ::testing::Test {
 };
 
 TEST_F(ReplaceableProducerTest, AcceptsNothingWithoutAProducer) {
-  EXPECT_EQ(*Produce(), ProduceResult::kQueueFull);
+  EXPECT_EQ(*Produce(), Wait::kQueue);
   EXPECT_FALSE(producer_.Reachable());
   EXPECT_FALSE(producer_.Outdated());
   EXPECT_TRUE(producer_.FatalError().ok());
@@ -38,7 +38,7 @@ TEST_F(ReplaceableProducerTest, AcceptsNothingWithoutAProducer) {
 
 TEST_F(ReplaceableProducerTest, AcceptsRecordsOnceCreated) {
   ASSERT_TRUE(producer_.Create().ok());
-  EXPECT_EQ(*Produce(), ProduceResult::kAccepted);
+  EXPECT_EQ(*Produce(), Wait::kNone);
   EXPECT_EQ(producer_.created_at(), clock_.Now());
 }
 
@@ -47,18 +47,18 @@ TEST_F(ReplaceableProducerTest, AcceptsNothingAfterAFailure) {
   const MonoTime first = clock_.Now();
   EXPECT_EQ(producer_.StopForFailure(first), first);
   EXPECT_EQ(producer_.StopForFailure(first + seconds(1)), first);
-  EXPECT_EQ(*Produce(), ProduceResult::kQueueFull);
+  EXPECT_EQ(*Produce(), Wait::kQueue);
   ASSERT_TRUE(producer_.Create().ok());
-  EXPECT_EQ(*Produce(), ProduceResult::kAccepted);
+  EXPECT_EQ(*Produce(), Wait::kNone);
 }
 
 TEST_F(ReplaceableProducerTest, AcceptsRecordsAgainWhenARenewalIsCancelled) {
   ASSERT_TRUE(producer_.Create().ok());
   producer_.StopForRenewal(clock_.Now());
-  EXPECT_EQ(*Produce(), ProduceResult::kQueueFull);
-  EXPECT_EQ(*Produce(DeliveryToken::Progress()), ProduceResult::kAccepted);
+  EXPECT_EQ(*Produce(), Wait::kQueue);
+  EXPECT_EQ(*Produce(DeliveryToken::Progress()), Wait::kNone);
   producer_.CancelRenewal();
-  EXPECT_EQ(*Produce(), ProduceResult::kAccepted);
+  EXPECT_EQ(*Produce(), Wait::kNone);
 }
 
 TEST_F(ReplaceableProducerTest, CreatesTheNextProducerWhenItIsDue) {

@@ -63,9 +63,9 @@ TEST_F(KafkaProducerErrorsTest, UnknownTopicIsReportedOnceAndThenRequestedAgain)
   SetTopicError("orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
   Start();
   const Record record{.topic = "orders", .key = "k"};
-  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(ProduceResult::kTopicPending));
+  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(Wait::kTopic));
   EXPECT_THAT(Offer(record), HasError(ErrorCode::kTopicUnknown, "orders"));
-  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(ProduceResult::kTopicPending));
+  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(Wait::kTopic));
   EXPECT_THAT(producer_->FatalError(), IsOk());
   SetTopicError("orders", RD_KAFKA_RESP_ERR_NO_ERROR);
   Produce(record);
@@ -103,7 +103,7 @@ TEST_F(KafkaProducerErrorsTest, TopicCreatedDuringItsLookupIsNoError) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
   Start();
   const Record record{.topic = "orders", .key = "k"};
-  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(ProduceResult::kTopicPending));
+  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(Wait::kTopic));
   SetTopicError("orders", RD_KAFKA_RESP_ERR_NO_ERROR);
   Produce(record);
   WaitForDeliveries(1);
@@ -115,7 +115,7 @@ TEST_F(TopicErrorThatEndsTest, TopicWithoutALeaderIsPending) {
   const Record record{.topic = "orders", .key = "k"};
   for (int i = 0; i < 10; ++i) {
     Poll();
-    EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(ProduceResult::kTopicPending));
+    EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(Wait::kTopic));
   }
   SetTopicError("orders", RD_KAFKA_RESP_ERR_NO_ERROR);
   Produce(record);
@@ -137,7 +137,7 @@ TEST_F(TopicErrorThatEndsTest, TopicThatWasDeniedIsRequestedAgain) {
   // Reporting the error starts a new request, whose result may still be the old one.
   ASSERT_TRUE(PollUntil([&] {
     const auto outcome = producer_->Produce({.topic = "orders"}, {1, 1});
-    return outcome.ok() && *outcome == ProduceResult::kAccepted;
+    return outcome.ok() && *outcome == Wait::kNone;
   }));
   WaitForDeliveries(1);
 }
@@ -232,9 +232,9 @@ TEST_F(KafkaProducerErrorsTest, TopicIsPendingWhileNoBrokerAnswers) {
   StopBrokers();
   Start();
   const Record record{.topic = "orders", .key = "k"};
-  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(ProduceResult::kTopicPending));
+  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(Wait::kTopic));
   WaitForTrouble();
-  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(ProduceResult::kTopicPending));
+  EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(Wait::kTopic));
   StartBrokers();
   Produce(record);
   WaitForDeliveries(1);
@@ -368,7 +368,7 @@ TEST_F(KafkaProducerErrorsTest, FailedProducerAcceptsNoRecords) {
   StartAndRefuse(RD_KAFKA_RESP_ERR_INVALID_RECORD);
   ClearErrors(kProduceRequest);
   const auto outcome = producer_->Produce({.topic = "orders", .key = "late"}, {9, 1});
-  EXPECT_FALSE(outcome.ok() && *outcome == ProduceResult::kAccepted);
+  EXPECT_FALSE(outcome.ok() && *outcome == Wait::kNone);
   EXPECT_THAT(StoredKeys("orders"), ElementsAre("first"));
 }
 

@@ -48,8 +48,7 @@ TEST_F(KafkaProducerLifeTest, UnreachableWhileConnectionsAreRefused) {
   config_.kafka.bootstrap_servers = "127.0.0.1:1";
   Start();
   ASSERT_TRUE(PollUntil([&] { return !producer_->Reachable(); }));
-  EXPECT_THAT(producer_->Produce({.topic = "orders"}, {1, 1}),
-              IsOkAndHolds(ProduceResult::kTopicPending));
+  EXPECT_THAT(producer_->Produce({.topic = "orders"}, {1, 1}), IsOkAndHolds(Wait::kTopic));
 }
 
 TEST_F(KafkaProducerLifeTest, BrokersThatComeBackBeforeTheFirstTopicAreReachable) {
@@ -92,14 +91,14 @@ TEST_F(KafkaProducerLifeTest, OneRecordIsInFlightAfterAChangeOfLeader) {
     ++sent;
     const auto second = producer_->Produce({.topic = "orders", .key = "second"}, {999, 1});
     EXPECT_THAT(second, IsOk());
-    sent += second.ok() && *second == ProduceResult::kAccepted ? 1u : 0u;
-    return second.ok() && *second == ProduceResult::kQueueFull;
+    sent += second.ok() && *second == Wait::kNone ? 1u : 0u;
+    return second.ok() && *second == Wait::kQueue;
   });
   EXPECT_TRUE(held);
   WaitForDeliveries(sent);
   ProduceKeys({"after"});
   EXPECT_THAT(producer_->Produce({.topic = "orders", .key = "beside"}, {999, 2}),
-              IsOkAndHolds(ProduceResult::kAccepted));
+              IsOkAndHolds(Wait::kNone));
   WaitForDeliveries(sent + 2);
 }
 

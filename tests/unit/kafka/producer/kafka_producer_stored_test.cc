@@ -40,21 +40,21 @@ class StoredEventsOfTopicsTest : public testing::ProducerFixture {
     return {
         .position = {Lsn(lsn), Lsn(1), row}, .xid = 9, .history = history_, .routing = routing_};
   }
-  absl::StatusOr<ProduceResult> OfferAt(uint64_t lsn, int32_t partition = 0,
-                                        std::string_view topic = "orders") {
+  absl::StatusOr<Offered> OfferAt(uint64_t lsn, int32_t partition = 0,
+                                  std::string_view topic = "orders") {
     const std::string key = std::to_string(lsn);
     return Offer({.topic = topic, .key = key, .partition = partition, .position = At(lsn)});
   }
   // Events from one transaction each.
   void Publish(const std::vector<uint64_t>& events, int32_t partition = 0) {
     for (const uint64_t lsn : events) {
-      EXPECT_THAT(OfferAt(lsn, partition), IsOkAndHolds(ProduceResult::kAccepted)) << lsn;
+      EXPECT_THAT(OfferAt(lsn, partition), IsOkAndHolds(Wait::kNone)) << lsn;
       WaitForDeliveries(delivered_.size() + 1);
     }
   }
   void ExpectStored(const std::vector<uint64_t>& events, int32_t partition = 0) {
     for (const uint64_t lsn : events) {
-      EXPECT_THAT(OfferAt(lsn, partition), IsOkAndHolds(ProduceResult::kStored)) << lsn;
+      EXPECT_THAT(OfferAt(lsn, partition), IsOkAndHolds(Offered::Stored())) << lsn;
     }
   }
   // Records of "orders" without a position.
@@ -150,11 +150,11 @@ TEST_F(StoredEventsOfTopicsTest, RestOfATransactionIsSent) {
   const auto offer = [this](uint32_t row) {
     return Offer({.topic = "orders", .position = At(10, row)});
   };
-  EXPECT_THAT(offer(1), IsOkAndHolds(ProduceResult::kAccepted));
+  EXPECT_THAT(offer(1), IsOkAndHolds(Wait::kNone));
   WaitForDeliveries(1);
   Restart();
-  EXPECT_THAT(offer(1), IsOkAndHolds(ProduceResult::kStored));
-  EXPECT_THAT(offer(2), IsOkAndHolds(ProduceResult::kAccepted));
+  EXPECT_THAT(offer(1), IsOkAndHolds(Offered::Stored()));
+  EXPECT_THAT(offer(2), IsOkAndHolds(Wait::kNone));
   WaitForDeliveries(2);
 }
 
@@ -169,7 +169,7 @@ TEST_F(StoredEventsOfTopicsTest, EventsWithoutAKeyKeepTheirPartition) {
   for (uint32_t transaction = 1; transaction <= 16; ++transaction) {
     std::set<int32_t> together;
     for (const uint32_t row : {1u, 2u}) {
-      EXPECT_THAT(offer(transaction * 8, row, transaction), IsOkAndHolds(ProduceResult::kAccepted));
+      EXPECT_THAT(offer(transaction * 8, row, transaction), IsOkAndHolds(Wait::kNone));
       WaitForDeliveries(delivered_.size() + 1);
       together.insert(delivered_.back().partition);
     }
@@ -179,7 +179,7 @@ TEST_F(StoredEventsOfTopicsTest, EventsWithoutAKeyKeepTheirPartition) {
   EXPECT_EQ(partitions.size(), 4u);
   Restart();
   for (uint32_t transaction = 1; transaction <= 16; ++transaction) {
-    EXPECT_THAT(offer(transaction * 8, 2, transaction + 101), IsOkAndHolds(ProduceResult::kStored));
+    EXPECT_THAT(offer(transaction * 8, 2, transaction + 101), IsOkAndHolds(Offered::Stored()));
   }
 }
 
@@ -204,10 +204,10 @@ TEST_F(StoredEventsOfTopicsTest, SkippedEventDoesNotWaitForTheGate) {
   Restart();
   ExpectStored({10});
   StopBrokers();
-  EXPECT_THAT(OfferAt(20), IsOkAndHolds(ProduceResult::kAccepted));
+  EXPECT_THAT(OfferAt(20), IsOkAndHolds(Wait::kNone));
   const Record next{.topic = "orders", .partition = 0, .position = At(30)};
-  EXPECT_THAT(producer_->Produce(next, {1, 1}), IsOkAndHolds(ProduceResult::kQueueFull));
-  EXPECT_THAT(OfferAt(10), IsOkAndHolds(ProduceResult::kStored));
+  EXPECT_THAT(producer_->Produce(next, {1, 1}), IsOkAndHolds(Wait::kQueue));
+  EXPECT_THAT(OfferAt(10), IsOkAndHolds(Offered::Stored()));
   StartBrokers();
 }
 
@@ -264,12 +264,12 @@ TEST_F(StoredEventsOfTopicsTest, EachTopicIsReadBeforeItsFirstRecord) {
   CreateTopic("users");
   Restart();
   Publish({20});
-  EXPECT_THAT(OfferAt(10, 0, "users"), IsOkAndHolds(ProduceResult::kAccepted));
+  EXPECT_THAT(OfferAt(10, 0, "users"), IsOkAndHolds(Wait::kNone));
   WaitForDeliveries(2);
   Restart();
   ExpectStored({20});
-  EXPECT_THAT(OfferAt(10, 0, "users"), IsOkAndHolds(ProduceResult::kStored));
-  EXPECT_THAT(OfferAt(15, 0, "users"), IsOkAndHolds(ProduceResult::kAccepted));
+  EXPECT_THAT(OfferAt(10, 0, "users"), IsOkAndHolds(Offered::Stored()));
+  EXPECT_THAT(OfferAt(15, 0, "users"), IsOkAndHolds(Wait::kNone));
   WaitForDeliveries(3);
 }
 
@@ -291,11 +291,11 @@ TEST_F(StoredEventsOfTopicsTest, NothingIsSkippedInATopicThatWasMissing) {
   SetTopicError("orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
   EXPECT_THAT(OfferAt(40, /*partition=*/7), HasError(ErrorCode::kTopicUnknown));
   SetTopicError("orders", RD_KAFKA_RESP_ERR_NO_ERROR);
-  absl::StatusOr<ProduceResult> result = OfferAt(20);
+  absl::StatusOr<Offered> result = OfferAt(20);
   if (!result.ok()) {
     result = OfferAt(20);  // the previous answer of the brokers
   }
-  EXPECT_THAT(result, IsOkAndHolds(ProduceResult::kAccepted));
+  EXPECT_THAT(result, IsOkAndHolds(Wait::kNone));
 }
 
 TEST_F(StoredEventsOfTopicsTest, OtherTransactionAtTheSamePositionIsAnError) {
@@ -341,7 +341,7 @@ TEST_F(StoredEventsOfTopicsTest, ProducerEndsWhileAnEndIsRead) {
   Start(HistoryWith(kHistory), options);
   const Record record{.topic = "orders", .position = At(10)};
   EXPECT_TRUE(PollUntil([&] {
-    EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(ProduceResult::kTopicPending));
+    EXPECT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(Wait::kTopic));
     return true;
   }));
   producer_.reset();

@@ -93,12 +93,12 @@ TEST_F(KafkaProducerTest, SecondRecordOfAPartitionWaitsUntilTheFirstIsAcknowledg
   for (const Record& next : {Record{.topic = "orders", .key = "second"},
                              Record{.topic = "orders", .value = "without a key"},
                              Record{.topic = "orders", .key = "chosen", .partition = 0}}) {
-    EXPECT_THAT(producer_->Produce(next, {2, 1}), IsOkAndHolds(ProduceResult::kQueueFull));
+    EXPECT_THAT(producer_->Produce(next, {2, 1}), IsOkAndHolds(Wait::kQueue));
   }
   StartBrokers();
   WaitForDeliveries(1);
   EXPECT_THAT(producer_->Produce({.topic = "orders", .key = "second"}, {2, 1}),
-              IsOkAndHolds(ProduceResult::kAccepted));
+              IsOkAndHolds(Wait::kNone));
 }
 
 TEST_F(KafkaProducerTest, FirstRecordOfAnotherPartitionDoesNotWait) {
@@ -106,7 +106,7 @@ TEST_F(KafkaProducerTest, FirstRecordOfAnotherPartitionDoesNotWait) {
   Start();
   Produce({.topic = "orders", .partition = 0});
   EXPECT_THAT(producer_->Produce({.topic = "orders", .partition = 1}, {2, 1}),
-              IsOkAndHolds(ProduceResult::kAccepted));
+              IsOkAndHolds(Wait::kNone));
 }
 
 TEST_F(KafkaProducerTest, RecordsWithoutAKeyAreSpreadByTransaction) {
@@ -286,10 +286,10 @@ TEST_F(KafkaProducerTest, FullQueueIsReportedAndHasRoomAfterDeliveries) {
   StopBrokers();
   ProduceKeys({"a", "b", "c"});
   const Record next{.topic = "orders", .key = "d"};
-  EXPECT_THAT(producer_->Produce(next, {5, 1}), IsOkAndHolds(ProduceResult::kQueueFull));
+  EXPECT_THAT(producer_->Produce(next, {5, 1}), IsOkAndHolds(Wait::kQueue));
   StartBrokers();
   WaitForDeliveries(4);
-  EXPECT_THAT(producer_->Produce(next, {5, 1}), IsOkAndHolds(ProduceResult::kAccepted));
+  EXPECT_THAT(producer_->Produce(next, {5, 1}), IsOkAndHolds(Wait::kNone));
   WaitForDeliveries(5);
   EXPECT_THAT(DeliveredKeys(), ElementsAre("warm-up", "a", "b", "c", "d"));
 }
@@ -298,7 +298,7 @@ TEST_F(KafkaProducerTest, DescriptorIsReadableForMetadataAndReports) {
   CreateTopic("orders");
   Start();
   const Record record{.topic = "orders", .key = "k"};
-  ASSERT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(ProduceResult::kTopicPending));
+  ASSERT_THAT(producer_->Produce(record, {1, 1}), IsOkAndHolds(Wait::kTopic));
   EXPECT_TRUE(Readable());
   Produce(record);
   EXPECT_TRUE(Readable());
@@ -353,8 +353,7 @@ TEST_F(KafkaProducerTest, ProducerWithUndeliveredRecordsEndsPromptlyAndReportsNo
 TEST_F(KafkaProducerTest, ProducerWithoutAnyBrokerStartsAndEndsPromptly) {
   StopBrokers();
   Start();
-  EXPECT_THAT(producer_->Produce({.topic = "orders"}, {1, 1}),
-              IsOkAndHolds(ProduceResult::kTopicPending));
+  EXPECT_THAT(producer_->Produce({.topic = "orders"}, {1, 1}), IsOkAndHolds(Wait::kTopic));
   EXPECT_THAT(producer_->FatalError(), IsOk());
   const auto before = std::chrono::steady_clock::now();
   producer_.reset();

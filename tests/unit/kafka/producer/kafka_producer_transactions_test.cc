@@ -66,7 +66,7 @@ class KafkaProducerTransactionsTest : public testing::ProducerFixture {
 TEST_F(KafkaProducerTransactionsTest, NothingIsAcceptedBeforeTheClaim) {
   StartTransactions();
   EXPECT_THAT(producer_->Produce({.topic = "orders", .key = "k"}, {1, 1}),
-              IsOkAndHolds(ProduceResult::kQueueFull));
+              IsOkAndHolds(Wait::kQueue));
   ASSERT_TRUE(PollUntil([&] { return claimed_.has_value(); }));
   EXPECT_EQ(*claimed_, std::nullopt);
   ProduceKeys({"k"});
@@ -123,7 +123,7 @@ TEST_F(KafkaProducerTransactionsTest, NothingIsAcceptedWhileACommitRuns) {
   ProduceKeys({"a"});
   producer_->Commit();
   EXPECT_THAT(producer_->Produce({.topic = "orders", .key = "k"}, {1, 1}),
-              IsOkAndHolds(ProduceResult::kQueueFull));
+              IsOkAndHolds(Wait::kQueue));
   WaitForDeliveries(1);
   ProduceKeys({"b"});
 }
@@ -320,7 +320,7 @@ TEST_F(KafkaProducerTransactionsTest, ACommitWhoseAnswerIsLostIsRepeatedAndTheLa
   EXPECT_THAT(WaitForFatalError(), HasError(ErrorCode::kCommitRepeated));
   EXPECT_THAT(failed_, IsEmpty());
   EXPECT_THAT(producer_->Produce({.topic = "orders", .key = "k"}, {1, 1}),
-              IsOkAndHolds(ProduceResult::kQueueFull));
+              IsOkAndHolds(Wait::kQueue));
 }
 
 TEST_F(KafkaProducerTransactionsTest, ARepeatedCommitIsIgnoredOnlyForTests) {
@@ -360,10 +360,10 @@ TEST_F(KafkaProducerTransactionsTest, RefusedPartitionsOfManyRecordsAreTheErrorO
     FailNext(kAddPartitionsRequest, {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED});
     const auto produced =
         producer_->Produce({.topic = "orders", .value = "{}", .partition = 0}, {2, 1});
-    return produced.ok() && *produced == ProduceResult::kAccepted;
+    return produced.ok() && *produced == Wait::kNone;
   }));
   EXPECT_THAT(producer_->Produce({.topic = "orders", .value = "{}", .partition = 1}, {3, 1}),
-              IsOkAndHolds(ProduceResult::kAccepted));
+              IsOkAndHolds(Wait::kNone));
   WaitForTheEnd(2);
   EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTopicDenied));
   EXPECT_THAT(failed_[1].second, HasError(ErrorCode::kTopicDenied));
