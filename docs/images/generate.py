@@ -51,7 +51,7 @@ FOLDERS = {
     "cli": "main, and one file per command",
     "recover": "replaces a lost slot",
     "dryrun": "print, verify",
-    "republish": "rows and dead letters again",
+    "republish": "republish, retry",
     "demo": "walrelay demo",
     "doctor": "doctor, check",
     "daemon": "pipelines, reload",
@@ -64,13 +64,13 @@ FOLDERS = {
     "kafka/producer": "librdkafka",
     "kafka/topics": "readers, creation",
     "kafka/client": "logins, errors",
-    "setup": "roles, table, publication",
+    "setup": "roles, publication",
     "prune": "deletes published rows",
     "postgres": "libpq",
     "auth": "tokens for Kafka",
     "metrics": "prometheus-cpp",
     "debezium": "connector's options",
-    "outbox": "columns, rows, partitions",
+    "outbox": "columns, rows",
     "config": "TOML, flags",
     "route": "row to record",
     "encode": "values to bytes",
@@ -171,8 +171,8 @@ class Picture:
 
 # --- layers.svg
 
-BOX, TALL, LANE, GAP, CHANNEL = 132, 46, 14, 12, 74
-WIDTH, MARGIN = 860, 24
+BOX, TALL, LANE, GAP, CHANNEL = 142, 46, 14, 12, 74
+WIDTH, MARGIN = 960, 24
 
 
 def rows_of(edges: dict[str, set[str]]) -> list[list[str]]:
@@ -202,13 +202,14 @@ def with_lanes(rows: list[list[str]], edges: dict[str, set[str]]) -> tuple[list[
 
 
 def crossings(rows: list[list[str]], segments: set[tuple[str, str]]) -> tuple[int, float]:
-    place = {name: (row, index / max(1, len(names) - 1) if len(names) > 1 else 0.5)
-             for row, names in enumerate(rows) for index, name in enumerate(names)}
-    count = 0
-    for (a, b), (c, d) in itertools.combinations(segments, 2):
-        if place[a][0] == place[c][0]:
-            count += (place[a][1] - place[c][1]) * (place[b][1] - place[d][1]) < 0
-    return count, math.fsum(abs(place[a][1] - place[b][1]) for a, b in sorted(segments))
+    place = {name: index / (len(names) - 1) if len(names) > 1 else 0.5
+             for names in rows for index, name in enumerate(names)}
+    row_of = {name: row for row, names in enumerate(rows) for name in names}
+    lines: list[list[tuple[float, float]]] = [[] for _ in rows]
+    for a, b in segments:
+        lines[row_of[a]].append((place[a], place[b]))
+    count = sum((a - c) * (b - d) < 0 for row in lines for (a, b), (c, d) in itertools.combinations(row, 2))
+    return count, math.fsum(abs(a - b) for row in lines for a, b in row)
 
 
 def ordered(rows: list[list[str]], segments: set[tuple[str, str]]) -> list[list[str]]:
