@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 
 #include <utility>
 
@@ -49,21 +48,17 @@ void SetOrClear(PlainMetric<prometheus::Gauge>& gauge, std::optional<double> val
 
 }  // namespace
 
-// The thread starts last, when all members exist.
 SlotSampler::SlotSampler(const Config& config, const Clock& clock, Metrics& metrics,
                          Callbacks callbacks, Micros delay)
     : config_(config),
       clock_(clock),
       metrics_(metrics),
       callbacks_(std::move(callbacks)),
-      stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      tables_(config, clock, metrics, callbacks_.tables),
-      thread_(InLogScope([this, delay] { Run(delay); })) {}
-
-SlotSampler::~SlotSampler() {
-  eventfd_write(stop_.get(), 1);
-  thread_.join();
+      tables_(config, clock, metrics, callbacks_.tables) {
+  worker_.Start([this, delay] { Run(delay); });
 }
+
+SlotSampler::~SlotSampler() = default;
 
 // A failure is retried at the next interval, as a sample is.
 void SlotSampler::Run(Micros delay) {
@@ -96,7 +91,7 @@ absl::Status SlotSampler::EnsureConnected() {
     return absl::OkStatus();
   }
   WR_ASSIGN_OR_RETURN(OpenedSession session,
-                      OpenSession(config_.source, {.interrupt_fd = stop_.get()}));
+                      OpenSession(config_.source, {.interrupt_fd = worker_.stop_fd()}));
   connection_ = std::move(session.connection);
   WR_RETURN_IF_ERROR(connection_->Query(std::string(kLimits), kQueryTimeout).status());
   WR_ASSIGN_OR_RETURN(system_id_, ReadSystemId(*connection_, kQueryTimeout));
@@ -272,7 +267,7 @@ bool SlotSampler::Rest(Micros duration) {
     if (left.count() <= 0) {
       return true;
     }
-    pollfd polled[] = {{stop_.get(), POLLIN, 0},
+    pollfd polled[] = {{worker_.stop_fd(), POLLIN, 0},
                        {connection_ ? connection_->socket() : -1, POLLIN, 0}};
     (void)::poll(polled, 2, static_cast<int>(left.count()));
     if (polled[0].revents != 0) {

@@ -15,12 +15,11 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/unique_fd.h"
+#include "base/worker_thread.h"
 #include "metrics/metrics.h"
 #include "postgres/connection.h"
 #include "postgres/table_counter.h"
@@ -97,7 +96,6 @@ class SlotSampler {
   const Clock& clock_;
   Metrics& metrics_;
   Callbacks callbacks_;
-  UniqueFd stop_;
   std::optional<PgConnection> connection_;
   std::string system_id_;  // of the server of the connection
   Lsn wal_end_;            // in the last sample of the slot
@@ -111,7 +109,7 @@ class SlotSampler {
   SlotRisk told_ = SlotRisk::kNone;
   std::optional<SpillCounters> spill_;  // in the last sample
   TableCounter tables_;
-  std::thread thread_;  // last: starts after all other members are initialized
+  WorkerThread worker_;  // last
 };
 
 }  // namespace walrelay

@@ -22,47 +22,20 @@ CredentialWatch::CredentialWatch(CredentialFiles files, Credentials present, Mic
 
 // A check may hang in the file system. The Reaper destroys the client, and with it this watch, on
 // its own thread for that reason.
-CredentialWatch::~CredentialWatch() {
-  Stop();
-  if (thread_.joinable()) {
-    thread_.join();
-  }
-}
+CredentialWatch::~CredentialWatch() = default;
 
 void CredentialWatch::Start(rd_kafka_t* client) {
   WR_CHECK(client_ == nullptr, "a watch is started once");
   client_ = client;
   if (!files_.empty()) {
-    thread_ = std::thread(InLogScope([this] { Run(); }));
+    worker_.Start([this] { Run(); });
   }
 }
 
-void CredentialWatch::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_one();
-}
-
-void CredentialWatch::LookNow() {
-  {
-    const std::lock_guard lock(mutex_);
-    look_now_ = true;
-  }
-  changed_.notify_one();
-}
-
-// Without the lock while the files are read: Stop() and LookNow() must not wait for a file system.
 void CredentialWatch::Run() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    look_now_ = false;
-    lock.unlock();
+  do {
     CheckForChanges();
-    lock.lock();
-    changed_.wait_for(lock, interval_, [this] { return stopping_ || look_now_; });
-  }
+  } while (worker_.Rest(interval_));
 }
 
 void CredentialWatch::CheckForChanges() {

@@ -13,14 +13,12 @@
 #include <sys/stat.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/worker_thread.h"
 #include "walrelay/clock.h"
 #include "walrelay/secret.h"
 
@@ -56,10 +54,10 @@ class CredentialWatch {
   // `client` must outlive the watch. Call it once.
   void Start(rd_kafka_t* client);
   // Starts no further check; does not wait.
-  void Stop();
+  void Stop() { worker_.Stop(); }
   // Checks the files now, after a refused login.
   // Does not wait for the check. A repeated call before it is merged with it.
-  void LookNow();
+  void LookNow() { worker_.Wake(); }
 
   // A certificate, a key or a key's password has changed, and was the same in two consecutive
   // checks.
@@ -106,11 +104,7 @@ class CredentialWatch {
 
   std::atomic<bool> outdated_{false};
   std::atomic<bool> password_changed_{false};
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;  // guarded by mutex_
-  bool look_now_ = false;  // guarded by mutex_
-  std::thread thread_;     // last: starts when all other members are initialised
+  WorkerThread worker_;  // last
 };
 
 }  // namespace walrelay

@@ -1,8 +1,5 @@
 #include "kafka/client/token_refresher.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-
 #include <algorithm>
 #include <random>
 #include <utility>
@@ -23,16 +20,6 @@ constexpr Micros kMostRetry = std::chrono::seconds(30);
 // A token that is refused would otherwise be requested at each of librdkafka's attempts.
 constexpr Micros kLeastBetweenRefusals = std::chrono::seconds(10);
 
-UniqueFd NewEventFd() {
-  UniqueFd fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  WR_CHECK(fd.valid(), "an eventfd is available");
-  return fd;
-}
-
-void Signal(const UniqueFd& event) {
-  ::eventfd_write(event.get(), 1);
-}
-
 // 80 % of the rest, but at least a second: just before the expiry the rest is short. At most a day:
 // an expiry far in the future is not to be trusted, and would overflow the clock.
 Micros NextRefresh(WallTime expiry, WallTime now) {
@@ -45,28 +32,20 @@ Micros NextRefresh(WallTime expiry, WallTime now) {
 TokenRefresher::TokenRefresher(rd_kafka_t* client, TokenLogin login)
     : client_(client),
       login_(std::move(login)),
-      stop_(NewEventFd()),
-      wake_(NewEventFd()),
-      backoff_(kFirstRetry, kMostRetry, std::random_device()()),
-      thread_(InLogScope([this] { Run(); })) {}
-
-TokenRefresher::~TokenRefresher() {
-  Signal(stop_);
-  thread_.join();
+      backoff_(kFirstRetry, kMostRetry, std::random_device()()) {
+  worker_.Start([this] { Run(); });
 }
 
-void TokenRefresher::RefreshNow() {
-  Signal(wake_);
-}
+TokenRefresher::~TokenRefresher() = default;
 
 void TokenRefresher::Run() {
   do {
     last_attempt_ = std::chrono::steady_clock::now();
-  } while (SleepUntil(std::chrono::steady_clock::now() + Refresh()));
+  } while (RestUntil(std::chrono::steady_clock::now() + Refresh()));
 }
 
 Micros TokenRefresher::Refresh() {
-  const absl::StatusOr<Token> token = login_.source->Fetch(stop_.get());
+  const absl::StatusOr<Token> token = login_.source->Fetch(worker_.stop_fd());
   const absl::Status used = token.ok() ? Use(*token) : token.status();
   if (!used.ok()) {
     return OnFailure(used);
@@ -128,27 +107,18 @@ absl::Status TokenRefresher::failure() const {
   return failure_;
 }
 
-bool TokenRefresher::SleepUntil(SteadyTime wake_up) {
-  bool awaited = true;  // RefreshNow() was not called
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(wake_up - std::chrono::steady_clock::now());
-    // In parts: poll() takes an int.
-    const auto millis = static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
-    pollfd events[] = {{stop_.get(), POLLIN, 0}, {awaited ? wake_.get() : -1, POLLIN, 0}};
-    ::poll(events, std::size(events), millis);
-    if (events[0].revents != 0) {
-      return false;
-    }
-    if (events[1].revents != 0) {
-      eventfd_t count = 0;
-      ::eventfd_read(wake_.get(), &count);
-      awaited = false;
-      wake_up = std::min(wake_up, last_attempt_ + kLeastBetweenRefusals);
-    } else if (std::chrono::steady_clock::now() >= wake_up) {
+// RefreshNow() shortens the rest once: brokers may refuse the next token as well.
+bool TokenRefresher::RestUntil(SteadyTime next) {
+  bool shortened = false;
+  while (worker_.Rest(std::chrono::ceil<Micros>(next - std::chrono::steady_clock::now()))) {
+    if (std::chrono::steady_clock::now() >= next) {
       return true;
     }
+    if (!std::exchange(shortened, true)) {
+      next = std::min(next, last_attempt_ + kLeastBetweenRefusals);
+    }
   }
+  return false;
 }
 
 std::string_view TokenFailure(std::string_view report) {

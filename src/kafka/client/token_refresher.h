@@ -20,12 +20,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "auth/token_source.h"
 #include "base/backoff.h"
-#include "base/unique_fd.h"
+#include "base/worker_thread.h"
 #include "walrelay/clock.h"
 
 namespace walrelay {
@@ -49,7 +48,7 @@ class TokenRefresher {
 
   // Obtains another token after a refused login, at most every ten seconds. Does not wait. Callable
   // from any thread.
-  void RefreshNow();
+  void RefreshNow() { worker_.Wake(); }
   // Why the last attempt has failed: the cause if brokers then refuse the token. OK after success.
   // Callable from any thread.
   absl::Status failure() const;
@@ -66,19 +65,17 @@ class TokenRefresher {
   // Returns the previous one.
   absl::Status SetFailure(absl::Status failure);
   // False: the refresher is being destroyed.
-  bool SleepUntil(SteadyTime wake_up);
+  bool RestUntil(SteadyTime next);
 
   rd_kafka_t* const client_;
   const TokenLogin login_;
-  const UniqueFd stop_;  // eventfds
-  const UniqueFd wake_;
   // Used by the thread only.
   Token present_;
   Backoff backoff_;
   SteadyTime last_attempt_;
   mutable std::mutex mutex_;
   absl::Status failure_;  // guarded by mutex_; already logged
-  std::thread thread_;    // last: starts when all other members are initialised
+  WorkerThread worker_;   // last
 };
 
 // The reason in librdkafka's report of a token that cannot be obtained; "" for another report.

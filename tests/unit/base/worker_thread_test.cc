@@ -24,6 +24,28 @@ TEST(WorkerThreadTest, EndOfTheOwnerInterruptsTheRest) {
   EXPECT_TRUE(stopped);
 }
 
+TEST(WorkerThreadTest, WakingEndsOneRest) {
+  std::promise<void> woken;
+  {
+    WorkerThread worker;
+    worker.Wake();  // before the rest, and twice: both end the same one
+    worker.Wake();
+    worker.Start([&] {
+      EXPECT_TRUE(worker.Rest(std::chrono::hours(1)));
+      woken.set_value();
+      EXPECT_FALSE(worker.Rest(std::chrono::hours(1)));
+    });
+    woken.get_future().wait();
+  }
+}
+
+TEST(WorkerThreadTest, RequestToStopComesBeforeAWakeUp) {
+  WorkerThread worker;
+  worker.Wake();
+  worker.Stop();
+  EXPECT_FALSE(worker.Rest(std::chrono::hours(1)));
+}
+
 TEST(WorkerThreadTest, NeedNotStart) {
   const WorkerThread worker;
 }
