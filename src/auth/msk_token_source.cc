@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "absl/strings/escaping.h"
 #include "auth/aws_call.h"
 #include "auth/aws_credentials.h"
-#include "auth/base64.h"
+#include "base/absl_strings.h"
 #include "base/system_clock.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
@@ -39,8 +40,9 @@ Token MskToken(const std::string& region, const AwsCredentials& credentials, Wal
                                       .query = {{"Action", "kafka-cluster:Connect"}}},
                                      {region, "kafka-cluster", now}, credentials, kLifetime);
   const WallTime expiry = now + kLifetime;
-  return {.value = Secret(Base64Url(fmt::format("{}&User-Agent={}", url,
-                                                UriEncode(fmt::format("walrelay/{}", Version()))))),
+  const std::string text =
+      fmt::format("{}&User-Agent={}", url, UriEncode(fmt::format("walrelay/{}", Version())));
+  return {.value = Secret(absl::WebSafeBase64Escape(ToAbsl(text))),
           .expiry = std::min(expiry, credentials.expiry.value_or(expiry))};
 }
 

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "auth/base64.h"
+#include "absl/strings/escaping.h"
 #include "auth/json_fields.h"
+#include "base/absl_strings.h"
 #include "base/command.h"
 #include "base/http_call.h"
 #include "base/secret_file.h"
@@ -77,7 +78,7 @@ absl::StatusOr<Token> OidcTokenSource::Fetch(int interrupt_fd) {
       CallHttp({.method = "POST",
                 .url = oauth_.token_endpoint,
                 .clear_text = true,  // CheckKafkaTransport() has judged the URL
-                .headers = {Secret("Authorization: Basic " + Base64(login.Reveal())),
+                .headers = {Secret("Authorization: Basic " + absl::Base64Escape(ToAbsl(login.Reveal()))),
                             Secret("Content-Type: application/x-www-form-urlencoded"),
                             Secret("Accept: application/json")},
                 .body = Secret(form),

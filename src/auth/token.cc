@@ -6,8 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "auth/base64.h"
+#include "absl/strings/escaping.h"
 #include "auth/json_fields.h"
+#include "base/absl_strings.h"
 #include "base/text.h"
 #include "walrelay/error.h"
 
@@ -34,8 +35,11 @@ std::optional<int64_t> ExpirySecondsOf(std::string_view token) {
   if (second == std::string_view::npos) {
     return std::nullopt;
   }
-  const auto payload = DecodeBase64Url(token.substr(first + 1, second - first - 1));
-  const auto claims = payload ? JsonFields::Parse(*payload) : std::nullopt;
+  std::string payload;
+  const auto claims =
+      absl::WebSafeBase64Unescape(ToAbsl(token.substr(first + 1, second - first - 1)), &payload)
+          ? JsonFields::Parse(payload)
+          : std::nullopt;
   return claims ? claims->Number("exp") : std::nullopt;
 }
 

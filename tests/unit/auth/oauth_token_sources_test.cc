@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
-#include "auth/base64.h"
+#include "absl/strings/escaping.h"
 #include "base/unique_fd.h"
 #include "fakes/fake_http_server.h"
 #include "fakes/status_matchers.h"
@@ -74,7 +74,7 @@ TEST_F(OidcTokenSourceTest, ClientCredentialsAreExchangedForAToken) {
   const auto request = server_.requests().at(0);
   EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(request.path, "/token?secret=hunter2");
-  EXPECT_EQ(request.headers.at("authorization"), "Basic " + Base64("relay%3A1:s3%20cret"));
+  EXPECT_EQ(request.headers.at("authorization"), "Basic " + absl::Base64Escape("relay%3A1:s3%20cret"));
   EXPECT_EQ(request.headers.at("content-type"), "application/x-www-form-urlencoded");
   EXPECT_EQ(request.body, "grant_type=client_credentials&scope=kafka.write%20offline");
 }
@@ -85,9 +85,9 @@ TEST_F(OidcTokenSourceTest, SecretOfAFileIsReadForEachToken) {
   directory_.Write("secret", "second\n");
   EXPECT_THAT(Fetch(), IsOk());
   EXPECT_EQ(server_.requests().at(0).headers.at("authorization"),
-            "Basic " + Base64("relay%3A1:first"));
+            "Basic " + absl::Base64Escape("relay%3A1:first"));
   EXPECT_EQ(server_.requests().at(1).headers.at("authorization"),
-            "Basic " + Base64("relay%3A1:second"));
+            "Basic " + absl::Base64Escape("relay%3A1:second"));
 }
 
 TEST_F(OidcTokenSourceTest, ErrorOfTheProviderIsReported) {

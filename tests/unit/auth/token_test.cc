@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "auth/base64.h"
+#include "absl/strings/escaping.h"
+#include "base/absl_strings.h"
 #include "fakes/status_matchers.h"
 
 namespace walrelay {
@@ -19,7 +20,7 @@ const WallTime kNow{seconds(1'000'000)};
 constexpr Micros kLifetime = minutes(5);
 
 std::string Jwt(std::string_view claims) {
-  return fmt::format("{}.{}.c2ln", Base64Url(R"({"alg":"none"})"), Base64Url(claims));
+  return fmt::format("{}.{}.c2ln", absl::WebSafeBase64Escape(R"({"alg":"none"})"), absl::WebSafeBase64Escape(ToAbsl(claims)));
 }
 
 // Seconds from kNow to the expiry.
@@ -35,7 +36,7 @@ TEST(TokenTest, JwtStatesWhenItExpires) {
 }
 
 TEST(TokenTest, JwtWithoutSignatureIsRead) {
-  EXPECT_EQ(LifetimeOf("eyJhbGciOiJub25lIn0." + Base64Url(R"({"exp":1000060})") + "."), 60);
+  EXPECT_EQ(LifetimeOf("eyJhbGciOiJub25lIn0." + absl::WebSafeBase64Escape(R"({"exp":1000060})") + "."), 60);
 }
 
 TEST(TokenTest, OtherTokensHaveTheConfiguredLifetime) {
