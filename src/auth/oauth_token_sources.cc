@@ -5,8 +5,8 @@
 #include "absl/strings/escaping.h"
 #include "auth/json_fields.h"
 #include "base/absl_strings.h"
-#include "base/command.h"
 #include "base/http_call.h"
+#include "base/program.h"
 #include "base/secret_file.h"
 #include "base/system_clock.h"
 #include "base/text.h"
@@ -47,7 +47,7 @@ absl::StatusOr<Token> FileTokenSource::Fetch(int /*interrupt_fd*/) {
 }
 
 absl::StatusOr<Token> CommandTokenSource::Fetch(int interrupt_fd) {
-  WR_ASSIGN_OR_RETURN(const Secret output, RunCommand(oauth_.token_command, ErrorCode::kKafkaToken,
+  WR_ASSIGN_OR_RETURN(const Secret output, RunProgram(oauth_.token_command, ErrorCode::kKafkaToken,
                                                       oauth_.timeout, interrupt_fd));
   return Annotated(TokenFrom(output, oauth_), oauth_.token_command.front());
 }

@@ -2,7 +2,7 @@
 
 #include "auth/msk_token_source.h"
 #include "auth/oauth_token_sources.h"
-#include "base/command.h"
+#include "base/program.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

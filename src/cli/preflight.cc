@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/command.h"
+#include "base/program.h"
 #include "base/secret_file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"

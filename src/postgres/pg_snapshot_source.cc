@@ -66,7 +66,7 @@ absl::Status PgSnapshotSource::Open() {
   }
   state_ = State::kPassword;
   WR_ASSIGN_OR_RETURN(password_command_,
-                      Command::Start(config_.password_command, ErrorCode::kPasswordCommand));
+                      Program::Start(config_.password_command, ErrorCode::kPasswordCommand));
   return absl::OkStatus();
 }
 

@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 
-#include "base/command.h"
+#include "base/program.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/pg_replication_source.h"
 #include "walrelay/config.h"
@@ -60,7 +60,7 @@ class PgSnapshotSource final : public SnapshotSource {
 
   const SourceConfig& config_;
   const PgReplicationSource& stream_;
-  std::optional<Command> password_command_;  // of kPassword
+  std::optional<Program> password_command_;  // of kPassword
   std::unique_ptr<PGconn, Deleter> connection_;
   State state_ = State::kClosed;
   // Of the stream that the snapshots are for; another one means another server or another session.

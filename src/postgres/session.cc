@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/command.h"
+#include "base/program.h"
 #include "postgres/login_pause.h"
 #include "postgres/session_settings.h"
 #include "walrelay/error.h"
@@ -121,7 +121,7 @@ absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
   if (!source.password_command.empty()) {
     WR_ASSIGN_OR_RETURN(
         const Secret password,
-        RunCommand(source.password_command, ErrorCode::kPasswordCommand,
+        RunProgram(source.password_command, ErrorCode::kPasswordCommand,
                    std::min(source.connect_timeout, options.timeout), options.interrupt_fd));
     SetPassword(parameters, password);
   }

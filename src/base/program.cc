@@ -1,4 +1,4 @@
-#include "base/command.h"
+#include "base/program.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -153,16 +153,16 @@ std::string DescribeExit(int wait_status) {
 
 }  // namespace
 
-absl::StatusOr<Command> Command::Start(const std::vector<std::string>& arguments, ErrorCode code) {
+absl::StatusOr<Program> Program::Start(const std::vector<std::string>& arguments, ErrorCode code) {
   WR_CHECK(!arguments.empty(), "the first argument is the program");
-  Command command(arguments.front(), code);
-  WR_RETURN_IF_ERROR(command.Open());
-  WR_RETURN_IF_ERROR(command.Spawn(arguments));
-  WR_RETURN_IF_ERROR(command.Watch());
-  return command;
+  Program program(arguments.front(), code);
+  WR_RETURN_IF_ERROR(program.Open());
+  WR_RETURN_IF_ERROR(program.Spawn(arguments));
+  WR_RETURN_IF_ERROR(program.Watch());
+  return program;
 }
 
-Command::Command(Command&& other) noexcept
+Program::Program(Program&& other) noexcept
     : program_(std::move(other.program_)),
       code_(other.code_),
       pid_(std::exchange(other.pid_, -1)),
@@ -175,7 +175,7 @@ Command::Command(Command&& other) noexcept
       printed_(std::exchange(other.printed_, std::string())),
       error_text_(std::move(other.error_text_)) {}
 
-Command& Command::operator=(Command&& other) noexcept {
+Program& Program::operator=(Program&& other) noexcept {
   // The process of this object ends with `other`.
   std::swap(program_, other.program_);
   std::swap(code_, other.code_);
@@ -189,7 +189,7 @@ Command& Command::operator=(Command&& other) noexcept {
   return *this;
 }
 
-Command::~Command() {
+Program::~Program() {
   explicit_bzero(printed_.data(), printed_.size());
   if (pid_ > 0) {
     ::kill(-pid_, SIGKILL);
@@ -198,23 +198,23 @@ Command::~Command() {
   }
 }
 
-absl::Status Command::Fail(std::string_view what) const {
+absl::Status Program::Fail(std::string_view what) const {
   const std::string quoted =
       error_text_.empty() ? "" : ": " + Printable(error_text_, kMaxErrorText);
   return Error(code_, fmt::format("{}: {}{}", Printable(program_, 80), what, quoted));
 }
 
-absl::Status Command::Open() {
+absl::Status Program::Open() {
   events_.reset(::epoll_create1(EPOLL_CLOEXEC));
   const bool open = events_.valid() && OpenPipe(output_, child_output_) &&
                     OpenPipe(errors_, child_errors_) && AddToEvents(events_, output_) &&
                     AddToEvents(events_, errors_);
   // The whole size at once: a string that grows would leave copies of the secret behind.
-  printed_.reserve(kMaxCommandOutput + 4096);
+  printed_.reserve(kMaxProgramOutput + 4096);
   return open ? absl::OkStatus() : Fail(std::strerror(errno));
 }
 
-absl::Status Command::Spawn(const std::vector<std::string>& arguments) {
+absl::Status Program::Spawn(const std::vector<std::string>& arguments) {
   const std::optional<std::string> program = Locate(arguments.front());
   if (!program) {
     return Fail(std::strerror(errno));
@@ -236,14 +236,14 @@ absl::Status Command::Spawn(const std::vector<std::string>& arguments) {
 }
 
 // glibc has a function for it since 2.36 only.
-absl::Status Command::Watch() {
+absl::Status Program::Watch() {
   process_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   return process_.valid() && AddToEvents(events_, process_) ? absl::OkStatus()
                                                             : Fail(std::strerror(errno));
 }
 
 // The streams may end after the process, if it passed them on, and before it.
-absl::StatusOr<std::optional<Secret>> Command::Poll() {
+absl::StatusOr<std::optional<Secret>> Program::Poll() {
   ReadErrors();
   WR_RETURN_IF_ERROR(ReadOutput());
   int wait_status = 0;
@@ -255,17 +255,17 @@ absl::StatusOr<std::optional<Secret>> Command::Poll() {
 }
 
 // A closed descriptor leaves the epoll set.
-absl::Status Command::ReadOutput() {
+absl::Status Program::ReadOutput() {
   const auto append = [this](std::string_view text) {
-    printed_.append(text.substr(0, kMaxCommandOutput + 1 - printed_.size()));
+    printed_.append(text.substr(0, kMaxProgramOutput + 1 - printed_.size()));
   };
   if (output_.valid() && !Drain(output_.get(), append)) {
     output_.reset();
   }
-  return printed_.size() <= kMaxCommandOutput ? absl::OkStatus() : Fail("printed more than 64 KiB");
+  return printed_.size() <= kMaxProgramOutput ? absl::OkStatus() : Fail("printed more than 64 KiB");
 }
 
-void Command::ReadErrors() {
+void Program::ReadErrors() {
   const auto append = [this](std::string_view text) {
     error_text_.append(text);
     error_text_.erase(0, error_text_.size() - std::min(error_text_.size(), kMaxErrorText));
@@ -275,7 +275,7 @@ void Command::ReadErrors() {
   }
 }
 
-absl::StatusOr<std::optional<Secret>> Command::Finish(int wait_status) {
+absl::StatusOr<std::optional<Secret>> Program::Finish(int wait_status) {
   // One line of a message.
   error_text_.erase(error_text_.find_last_not_of('\n') + 1);
   std::replace(error_text_.begin(), error_text_.end(), '\n', ' ');
@@ -291,12 +291,12 @@ absl::StatusOr<std::optional<Secret>> Command::Finish(int wait_status) {
                         : std::optional(std::move(secret));
 }
 
-absl::StatusOr<Secret> RunCommand(const std::vector<std::string>& arguments, ErrorCode code,
+absl::StatusOr<Secret> RunProgram(const std::vector<std::string>& arguments, ErrorCode code,
                                   Micros timeout, int interrupt_fd) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
-  WR_ASSIGN_OR_RETURN(Command command, Command::Start(arguments, code));
+  WR_ASSIGN_OR_RETURN(Program program, Program::Start(arguments, code));
   for (;;) {
-    WR_ASSIGN_OR_RETURN(std::optional<Secret> secret, command.Poll());
+    WR_ASSIGN_OR_RETURN(std::optional<Secret> secret, program.Poll());
     if (secret) {
       return *std::move(secret);
     }
@@ -307,7 +307,7 @@ absl::StatusOr<Secret> RunCommand(const std::vector<std::string>& arguments, Err
                    fmt::format("{}: did not end within {:g} s", Printable(arguments.front(), 80),
                                static_cast<double>(timeout.count()) / 1e6));
     }
-    pollfd waits[] = {{command.poll_fd(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
+    pollfd waits[] = {{program.poll_fd(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
     ::poll(waits, std::size(waits), static_cast<int>(std::min<int64_t>(left.count(), 60'000)));
     if (waits[1].revents != 0) {
       return absl::CancelledError();

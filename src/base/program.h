@@ -1,4 +1,4 @@
-// Command: runs a program of the operator's that prints a secret, such as a password or a token.
+// Program: runs a program of the operator's that prints a secret, such as a password or a token.
 //
 // Without a shell: the arguments are passed as they are, and the program is found in the absolute
 // folders of PATH. The program has no standard input, and inherits the environment without the
@@ -24,19 +24,19 @@
 namespace walrelay {
 
 // The longest output that is accepted, in bytes: far above any password or token.
-inline constexpr size_t kMaxCommandOutput = 64 * 1024;
+inline constexpr size_t kMaxProgramOutput = 64 * 1024;
 
 // Movable; a moved-from object may only be destroyed or assigned.
-class Command {
+class Program {
  public:
   // `arguments[0]` is the program. Returns after the exec: a program that is missing or cannot be
   // executed is an error here. Errors: `code`, whose message names the program, not the arguments.
   // REQUIRES: `arguments` is not empty.
-  static absl::StatusOr<Command> Start(const std::vector<std::string>& arguments, ErrorCode code);
-  Command(Command&& other) noexcept;
-  Command& operator=(Command&& other) noexcept;
+  static absl::StatusOr<Program> Start(const std::vector<std::string>& arguments, ErrorCode code);
+  Program(Program&& other) noexcept;
+  Program& operator=(Program&& other) noexcept;
   // Kills the process group with SIGKILL, unless Poll() has returned a result.
-  ~Command();
+  ~Program();
 
   // Does not block. nullopt while the program runs. Then its output without one line end; `code` if
   // it failed, printed nothing, or printed too much. REQUIRES: has not returned a result before.
@@ -45,7 +45,7 @@ class Command {
   int poll_fd() const { return events_.get(); }
 
  private:
-  explicit Command(std::string program, ErrorCode code)
+  explicit Program(std::string program, ErrorCode code)
       : program_(std::move(program)), code_(code) {}
 
   absl::Status Fail(std::string_view what) const;
@@ -69,9 +69,9 @@ class Command {
   std::string error_text_;  // the end of standard error
 };
 
-// Runs a command and waits for its result. Errors: those of Command, also after `timeout`;
+// Runs a program and waits for its result. Errors: those of Program, also after `timeout`;
 // kCancelled when `interrupt_fd` becomes readable (-1: none). It is not read.
-absl::StatusOr<Secret> RunCommand(const std::vector<std::string>& arguments, ErrorCode code,
+absl::StatusOr<Secret> RunProgram(const std::vector<std::string>& arguments, ErrorCode code,
                                   Micros timeout, int interrupt_fd = -1);
 
 // OK if Start() would find the program: it contains a slash, or a folder of PATH has it. Errors:

@@ -1,4 +1,4 @@
-#include "base/command.h"
+#include "base/program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,10 +21,10 @@ using ::testing::Not;
 
 constexpr ErrorCode kCode = ErrorCode::kSecretFile;
 
-class CommandTest : public ::testing::Test {
+class ProgramTest : public ::testing::Test {
  protected:
   static absl::StatusOr<Secret> Shell(const std::string& script, Micros timeout = seconds(60)) {
-    return RunCommand({"sh", "-c", script}, kCode, timeout);
+    return RunProgram({"sh", "-c", script}, kCode, timeout);
   }
   static std::string OutputOf(const std::string& script) {
     const auto output = Shell(script);
@@ -40,32 +40,32 @@ class CommandTest : public ::testing::Test {
   testing::TemporaryDirectory directory_;
 };
 
-TEST_F(CommandTest, OneTrailingNewlineIsNotPartOfTheOutput) {
+TEST_F(ProgramTest, OneTrailingNewlineIsNotPartOfTheOutput) {
   EXPECT_EQ(OutputOf("echo hunter2"), "hunter2");
   EXPECT_EQ(OutputOf("printf hunter2"), "hunter2");
   EXPECT_EQ(OutputOf("printf 'hunter2\\n\\n'"), "hunter2\n");
 }
 
-TEST_F(CommandTest, ArgumentsArePassedWithoutAShell) {
-  const auto output = RunCommand({"printf", "%s", "$HOME; `id` \"'"}, kCode, seconds(60));
+TEST_F(ProgramTest, ArgumentsArePassedWithoutAShell) {
+  const auto output = RunProgram({"printf", "%s", "$HOME; `id` \"'"}, kCode, seconds(60));
   EXPECT_EQ(output.value().Reveal(), "$HOME; `id` \"'");
 }
 
-TEST_F(CommandTest, OutputInPartsIsComplete) {
+TEST_F(ProgramTest, OutputInPartsIsComplete) {
   EXPECT_EQ(OutputOf("for i in 1 2 3; do printf $i; sleep 0.01; done"), "123");
 }
 
-TEST_F(CommandTest, MaximumOutputIsAcceptedAndMoreIsAnError) {
-  EXPECT_EQ(OutputOf("head -c 65536 /dev/zero | tr '\\0' x").size(), kMaxCommandOutput);
+TEST_F(ProgramTest, MaximumOutputIsAcceptedAndMoreIsAnError) {
+  EXPECT_EQ(OutputOf("head -c 65536 /dev/zero | tr '\\0' x").size(), kMaxProgramOutput);
   EXPECT_THAT(ErrorOf("head -c 65537 /dev/zero | tr '\\0' x"), HasSubstr("more than 64 KiB"));
 }
 
-TEST_F(CommandTest, EmptyOutputIsAnError) {
+TEST_F(ProgramTest, EmptyOutputIsAnError) {
   EXPECT_EQ(ErrorOf("true"), "sh: printed nothing");
   EXPECT_EQ(ErrorOf("echo"), "sh: printed nothing");
 }
 
-TEST_F(CommandTest, FailureQuotesTheEndOfStandardErrorAndNeverTheOutput) {
+TEST_F(ProgramTest, FailureQuotesTheEndOfStandardErrorAndNeverTheOutput) {
   const std::string error = ErrorOf("echo hunter2; seq 1000 >&2; echo no credentials >&2; exit 3");
   EXPECT_THAT(error, HasSubstr("sh: exit code 3: "));
   EXPECT_THAT(error, HasSubstr("no credentials"));
@@ -73,31 +73,31 @@ TEST_F(CommandTest, FailureQuotesTheEndOfStandardErrorAndNeverTheOutput) {
   EXPECT_LT(error.size(), 1000u);
 }
 
-TEST_F(CommandTest, ArgumentsAreNotPartOfAnError) {
-  const auto output = RunCommand({"false", "hunter2"}, kCode, seconds(60));
+TEST_F(ProgramTest, ArgumentsAreNotPartOfAnError) {
+  const auto output = RunProgram({"false", "hunter2"}, kCode, seconds(60));
   EXPECT_EQ(MessageOf(output.status()), "false: exit code 1");
 }
 
-TEST_F(CommandTest, SignalIsReported) {
+TEST_F(ProgramTest, SignalIsReported) {
   EXPECT_THAT(ErrorOf("kill -9 $$"), HasSubstr("ended by signal 9"));
 }
 
-TEST_F(CommandTest, MissingProgramIsAnError) {
-  const auto output = RunCommand({"/no/such/program"}, kCode, seconds(60));
+TEST_F(ProgramTest, MissingProgramIsAnError) {
+  const auto output = RunProgram({"/no/such/program"}, kCode, seconds(60));
   EXPECT_EQ(MessageOf(output.status()), "/no/such/program: No such file or directory");
 }
 
-TEST_F(CommandTest, VariablesOfWalrelayAreNotInherited) {
+TEST_F(ProgramTest, VariablesOfWalrelayAreNotInherited) {
   const testing::EnvironmentVariable ours("WALRELAY_SOURCE__PASSWORD", "hunter2");
   const testing::EnvironmentVariable other("AWS_REGION", "eu-west-1");
   EXPECT_EQ(OutputOf("echo \"$WALRELAY_SOURCE__PASSWORD,$AWS_REGION\""), ",eu-west-1");
 }
 
-TEST_F(CommandTest, StandardInputIsEmpty) {
+TEST_F(ProgramTest, StandardInputIsEmpty) {
   EXPECT_EQ(OutputOf("cat; echo end"), "end");
 }
 
-TEST_F(CommandTest, BlockedSignalsAreNotInherited) {
+TEST_F(ProgramTest, BlockedSignalsAreNotInherited) {
   sigset_t term;
   sigset_t before;
   sigemptyset(&term);
@@ -108,7 +108,7 @@ TEST_F(CommandTest, BlockedSignalsAreNotInherited) {
 }
 
 // The grandchild would hold the output open, and outlive its parent.
-TEST_F(CommandTest, TimeoutKillsTheWholeGroup) {
+TEST_F(ProgramTest, TimeoutKillsTheWholeGroup) {
   const std::string pid_file = directory_.File("pid");
   const auto output = Shell("sleep 1000 & echo $! > " + pid_file + "; wait", seconds(1));
   ASSERT_THAT(output, HasError(kCode));
@@ -126,32 +126,32 @@ TEST_F(CommandTest, TimeoutKillsTheWholeGroup) {
   EXPECT_TRUE(ended());
 }
 
-TEST_F(CommandTest, InterruptEndsTheWait) {
+TEST_F(ProgramTest, InterruptEndsTheWait) {
   const UniqueFd interrupt(::eventfd(1, EFD_CLOEXEC));
-  const auto output = RunCommand({"sleep", "1000"}, kCode, seconds(60), interrupt.get());
+  const auto output = RunProgram({"sleep", "1000"}, kCode, seconds(60), interrupt.get());
   EXPECT_TRUE(absl::IsCancelled(output.status()));
 }
 
 // The current folder may belong to another user.
-TEST_F(CommandTest, RelativeFoldersOfPathAreIgnored) {
+TEST_F(ProgramTest, RelativeFoldersOfPathAreIgnored) {
   directory_.Write("token-helper", "#!/bin/sh\necho hunter2\n", 0700);
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(directory_.path());
   for (const char* folders : {".", "", ":/bin", "/bin:", "./"}) {
     const testing::EnvironmentVariable path("PATH", folders);
     EXPECT_THAT(FindProgram("token-helper"), HasError(ErrorCode::kConfigValue)) << folders;
-    EXPECT_EQ(MessageOf(RunCommand({"token-helper"}, kCode, seconds(60)).status()),
+    EXPECT_EQ(MessageOf(RunProgram({"token-helper"}, kCode, seconds(60)).status()),
               "token-helper: No such file or directory")
         << folders;
   }
   {
     const testing::EnvironmentVariable path("PATH", directory_.path());
-    EXPECT_THAT(RunCommand({"token-helper"}, kCode, seconds(60)), IsOk());
+    EXPECT_THAT(RunProgram({"token-helper"}, kCode, seconds(60)), IsOk());
   }
   std::filesystem::current_path(before);
 }
 
-TEST_F(CommandTest, ProgramIsFoundInPathOrByItsPath) {
+TEST_F(ProgramTest, ProgramIsFoundInPathOrByItsPath) {
   EXPECT_THAT(FindProgram("sh"), IsOk());
   EXPECT_THAT(FindProgram("/bin/sh"), IsOk());
   EXPECT_THAT(FindProgram("no-such-program"), HasError(ErrorCode::kConfigValue));
