@@ -13,6 +13,20 @@
 namespace walrelay {
 namespace {
 
+// `offline`: neither Postgres nor Kafka is contacted.
+struct CheckFlags {
+  ConfigFlags config;
+  std::string config_dir;  // check each file of this directory; "": one configuration
+  bool offline = false;
+};
+
+void Declare(FlagSet& set, CheckFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  AddConfigDirFlag(set, flags.config_dir, "Check every pipeline of this directory");
+  set.Add("--offline", flags.offline,
+          "Check only the configuration; do not connect to Postgres or Kafka");
+}
+
 // Warnings do not change the exit code: the relay would start with them.
 ExitCode CheckPipeline(const ConfigFlags& flags, bool offline) {
   Findings findings{FindingPrinter()};
@@ -45,11 +59,19 @@ ExitCode CheckDirectory(const CheckFlags& flags) {
   return worst;
 }
 
-}  // namespace
-
-ExitCode CheckCommand(const CheckFlags& flags) {
+ExitCode Execute(const CheckFlags& flags) {
   return flags.config_dir.empty() ? CheckPipeline(flags.config, flags.offline)
                                   : CheckDirectory(flags);
+}
+
+}  // namespace
+
+// 0 if `run` would start, warnings included; 3 if a check found a problem; 78 for an invalid
+// configuration.
+Command CheckCommand() {
+  return MakeCommand<CheckFlags>(
+      "check", "Check that the relay can start: configuration, Postgres, slot, tables, Kafka",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

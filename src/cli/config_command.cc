@@ -1,13 +1,15 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "config/reference.h"
 #include "config/schema.h"
 
 namespace walrelay {
+namespace {
 
-ExitCode ConfigShowCommand(const ConfigCommandFlags& flags) {
-  const auto loaded = LoadConfig(flags.config);
+ExitCode Execute(const ConfigFlags& flags) {
+  const auto loaded = LoadConfig(flags);
   if (!loaded.ok()) {
     return Report(loaded.status());
   }
@@ -16,14 +18,29 @@ ExitCode ConfigShowCommand(const ConfigCommandFlags& flags) {
   return ExitCode::kOk;
 }
 
-ExitCode ConfigDocsCommand() {
+ExitCode PrintDocs() {
   fmt::print("{}", ConfigReference());
   return ExitCode::kOk;
 }
 
-ExitCode ConfigSchemaCommand() {
+ExitCode PrintSchema() {
   fmt::print("{}\n", ConfigSchema());
   return ExitCode::kOk;
+}
+
+}  // namespace
+
+// Fails like `run` for an invalid configuration.
+Command ConfigCommand() {
+  return MakeGroup(
+      "config", "Show the configuration in effect, the reference of all options, or their schema",
+      {MakeCommand<ConfigFlags>("show", "Print the values in effect and the origin of each",
+                                AddConfigFlags, Execute),
+       MakeCommand("docs", "Print the reference of all options as Markdown", PrintDocs),
+       MakeCommand("schema",
+                   "Print the JSON Schema of the configuration file, by which editors complete and "
+                   "check it",
+                   PrintSchema)});
 }
 
 }  // namespace walrelay

@@ -49,6 +49,30 @@ std::vector<std::pair<std::string, std::string>> Environment() {
 
 }  // namespace
 
+void AddConfigFlags(FlagSet& set, ConfigFlags& flags) {
+  set.Add("-c,--config", flags.file, "FILE",
+          "Configuration file: walrelay.toml, or the configuration of a Debezium connector");
+  AddSettingFlags(set, flags);
+}
+
+// The flags have no default values: "" means "not given", so that the file and the environment
+// keep theirs.
+void AddSettingFlags(FlagSet& set, ConfigFlags& flags) {
+  set.Add("--worker", flags.worker, "FILE",
+          "For a connector's file: the Connect worker's .properties, for its converters, brokers "
+          "and producer");
+  set.Add("--set", flags.set, "SECTION.KEY=VALUE", "Set one option (repeatable)");
+  set.Add("--dsn", flags.dsn, "URI", "Postgres connection string (source.dsn)");
+  set.Add("--kafka", flags.kafka, "HOSTS", "Kafka bootstrap servers (kafka.bootstrap_servers)");
+  set.Add("--slot", flags.slot, "NAME", "Replication slot (source.slot)");
+  set.Add("--publication", flags.publication, "NAME", "Publication (source.publication)");
+  set.Add("--table", flags.table, "SCHEMA.TABLE", "Outbox table (source.table)");
+}
+
+void AddConfigDirFlag(FlagSet& set, std::string& directory, const char* text) {
+  set.Add("--config-dir", directory, "DIR", text).Excludes("--config");
+}
+
 FoundConfig FindConfigFile(const ConfigFlags& flags) {
   if (!flags.file.empty()) {
     return {.path = flags.file, .how = "--config"};

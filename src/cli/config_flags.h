@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/flag_set.h"
 #include "config/loader.h"
 
 namespace walrelay {
@@ -26,6 +27,13 @@ struct ConfigFlags {
   // The command changes something: it first prints to standard error which file it uses, and why.
   bool changes = false;
 };
+
+// Adds the flags above to a command.
+void AddConfigFlags(FlagSet& set, ConfigFlags& flags);
+// Adds the same flags except --config.
+void AddSettingFlags(FlagSet& set, ConfigFlags& flags);
+// Adds --config-dir. REQUIRES: the command has --config, which it excludes.
+void AddConfigDirFlag(FlagSet& set, std::string& directory, const char* text);
 
 // The file that a command reads.
 struct FoundConfig {

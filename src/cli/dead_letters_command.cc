@@ -9,6 +9,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/dead_letter_report.h"
 #include "cli/row_run.h"
 #include "republish/dead_letter_retry.h"
@@ -17,6 +18,55 @@
 
 namespace walrelay {
 namespace {
+
+struct DeadLettersFlags {
+  ConfigFlags config;
+  bool json = false;
+  std::vector<std::string> codes;  // list, retry: with one of these codes
+  uint64_t limit = 0;              // list; 0: no limit
+  bool open = false;               // list: only those that were not retried
+  std::string show;                // show: the id
+  std::vector<std::string> ids;    // retry
+  bool all = false;                // retry
+  bool again = false;              // retry: also those that were retried before
+  bool trust_topic = false;        // retry: publish the letters' rows, not those of the tables
+  bool accept_deletion = false;    // retry: also records that Kafka would delete at once
+  bool dry_run = false;            // retry
+};
+
+void AddCodeFlag(FlagSet& set, DeadLettersFlags& flags) {
+  set.Add("--code", flags.codes, "CODE",
+          "Those with this error code, such as WR-3006 (repeatable)");
+}
+
+void DeclareList(FlagSet& set, DeadLettersFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--json", flags.json, "Print one JSON object per line");
+  AddCodeFlag(set, flags);
+  set.Add("--open", flags.open, "Only those that were not published by retry");
+  set.Add("--limit", flags.limit, "N", "Print at most this many");
+}
+
+void DeclareShow(FlagSet& set, DeadLettersFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--json", flags.json, "Print JSON");
+  set.Add("id", flags.show, "ID", "The id, as list prints it: 0/42").Required();
+}
+
+void DeclareRetry(FlagSet& set, DeadLettersFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--id", flags.ids, "ID", "The dead letter with this id (repeatable)");
+  AddCodeFlag(set, flags);
+  set.Add("--all", flags.all, "Every dead letter");
+  set.Add("--again", flags.again, "Also those that an earlier retry has published");
+  set.Add("--trust-topic", flags.trust_topic,
+          "Publish the rows that the dead letters have, also those that are not in their table: "
+          "only if no other user may write to the topic");
+  AddAcceptDeletionFlag(set, flags.accept_deletion);
+  set.Add("--dry-run", flags.dry_run, "Print the records instead, and their number");
+  set.Add("--json", flags.json, "With --dry-run: print one JSON object per line")
+      .Needs("--dry-run");
+}
 
 absl::StatusOr<LoadedConfig> Load(const ConfigFlags& flags) {
   WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadCheckedConfig(flags));
@@ -46,7 +96,7 @@ absl::StatusOr<DeadLetterSelection> SelectionOf(const DeadLettersFlags& flags) {
   return selection;
 }
 
-absl::Status List(const DeadLettersFlags& flags) {
+absl::StatusOr<bool> List(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(flags.config));
   WR_ASSIGN_OR_RETURN(DeadLetterSelection selection, SelectionOf(flags));
   selection.all = selection.codes.empty();
@@ -67,7 +117,7 @@ absl::Status List(const DeadLettersFlags& flags) {
   }));
   fmt::print(stderr, "{} dead letter{}{}\n", printed, printed == 1 ? "" : "s",
              more > 0 ? fmt::format(", and {} more beyond --limit", more) : "");
-  return absl::OkStatus();
+  return true;
 }
 
 absl::StatusOr<bool> Show(const DeadLettersFlags& flags) {
@@ -103,7 +153,7 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, RetryOptions options) 
   return ages;
 }
 
-// Exit code 3 if a letter failed again.
+// False if a letter failed again.
 absl::StatusOr<bool> Retry(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(ForChange(flags.config, !flags.dry_run)));
   RetryOptions options{.run = Rfc3339(SystemClock().WallNow()),
@@ -131,7 +181,10 @@ absl::StatusOr<bool> Retry(const DeadLettersFlags& flags) {
   return counts.failed == 0;
 }
 
-ExitCode ExitWith(const absl::StatusOr<bool>& good) {
+// `function` returns false for exit code 3.
+template <absl::StatusOr<bool> (*function)(const DeadLettersFlags& flags)>
+ExitCode ExitCodeOf(const DeadLettersFlags& flags) {
+  const auto good = function(flags);
   if (!good.ok()) {
     return Report(good.status());
   }
@@ -140,17 +193,24 @@ ExitCode ExitWith(const absl::StatusOr<bool>& good) {
 
 }  // namespace
 
-ExitCode DeadLettersListCommand(const DeadLettersFlags& flags) {
-  const absl::Status status = List(flags);
-  return status.ok() ? ExitCode::kOk : Report(status);
-}
-
-ExitCode DeadLettersShowCommand(const DeadLettersFlags& flags) {
-  return ExitWith(Show(flags));
-}
-
-ExitCode DeadLettersRetryCommand(const DeadLettersFlags& flags) {
-  return ExitWith(Retry(flags));
+// All three read the topic for dead letters as it is now, and need the configuration of the
+// pipeline that wrote it. `show`: 3 if there is no such letter. `retry`: 3 if a letter failed again
+// or cannot be retried; 64 without a selection.
+Command DeadLettersCommand() {
+  using Flags = DeadLettersFlags;
+  return MakeGroup(
+      "dead-letters",
+      "List the rows in the topic for dead letters, show one, or publish them after their cause "
+      "was fixed",
+      {MakeCommand<Flags>("list", "Print a line for each dead letter", DeclareList,
+                          ExitCodeOf<List>),
+       MakeCommand<Flags>("show",
+                          "Print everything of one dead letter. Exit code 3 if there is none",
+                          DeclareShow, ExitCodeOf<Show>),
+       MakeCommand<Flags>("retry",
+                          "Publish dead letters as the configuration now routes their rows, with a "
+                          "header that marks them. Exit code 3 if one fails again",
+                          DeclareRetry, ExitCodeOf<Retry>)});
 }
 
 }  // namespace walrelay

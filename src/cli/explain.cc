@@ -22,6 +22,21 @@
 namespace walrelay {
 namespace {
 
+struct ExplainFlags {
+  std::string code;       // an error code, a check, a metric, an option, a key or a section
+  bool markdown = false;  // print all error codes instead
+  bool metrics = false;   // print the reference of the metrics instead
+  bool checks = false;    // print the reference of doctor's checks instead
+};
+
+void Declare(FlagSet& set, ExplainFlags& flags) {
+  set.Add("code", flags.code, "SUBJECT",
+          "For example WR-2101, slot.retained, walrelay_leader, source.slot or kafka");
+  set.Add("--markdown", flags.markdown, "Print all error codes as Markdown");
+  set.Add("--checks", flags.checks, "Print all doctor checks as Markdown");
+  set.Add("--metrics", flags.metrics, "Print all metrics as Markdown");
+}
+
 std::string ExplainError(ErrorCode code) {
   const ErrorEntry& entry = Describe(code);
   return fmt::format("{} {}\n  what it means: {}\n  what to do:    {}\n  reaction:      {}\n",
@@ -152,9 +167,7 @@ ExitCode ExplainName(std::string_view name) {
             "--metrics all metrics; walrelay config docs lists all options."));
 }
 
-}  // namespace
-
-ExitCode ExplainCommand(const ExplainFlags& flags) {
+ExitCode Execute(const ExplainFlags& flags) {
   if (flags.markdown) {
     fmt::print("{}", ErrorReference());
   } else if (flags.metrics) {
@@ -165,6 +178,16 @@ ExitCode ExplainCommand(const ExplainFlags& flags) {
     return ExplainName(flags.code);
   }
   return ExitCode::kOk;
+}
+
+}  // namespace
+
+// Needs no configuration. 64 for a name that has no explanation.
+Command ExplainCommand() {
+  return MakeCommand<ExplainFlags>(
+      "explain",
+      "Explain an error code, a doctor check, a metric, or an option of the configuration", Declare,
+      Execute);
 }
 
 }  // namespace walrelay

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/new_file.h"
 #include "config/loader.h"
 #include "debezium/debezium_import.h"
@@ -11,6 +12,26 @@
 
 namespace walrelay {
 namespace {
+
+struct ImportFlags {
+  ConfigFlags config;  // settings that override the file; `file` is unused
+  std::string file;    // "-": standard input
+  std::string output;  // "": standard output, without secrets
+  bool force = false;  // replace an existing output
+  bool allow_lossy = false;
+};
+
+void Declare(FlagSet& set, ImportFlags& flags) {
+  set.Add("file", flags.file, "FILE", "The connector's configuration file; - for standard input")
+      .Required();
+  set.Add("-o,--output", flags.output, "FILE",
+          "Write to a new file (mode 0600), passwords included; the default is standard output, "
+          "without passwords");
+  set.Add("--force", flags.force, "With --output: replace an existing file");
+  set.Add("--allow-lossy", flags.allow_lossy,
+          "Write a configuration even if some properties are refused, without them");
+  AddSettingFlags(set, flags.config);
+}
 
 // The operator's settings are known to the import before it translates: a property that it could
 // not translate is not refused if a setting replaces it.
@@ -61,9 +82,7 @@ ExitCode Refuse(const absl::Status& error) {
   return ExitCode::kData;
 }
 
-}  // namespace
-
-ExitCode ImportDebeziumCommand(const ImportFlags& flags) {
+ExitCode Execute(const ImportFlags& flags) {
   const auto import = Import(flags);
   if (!import.ok()) {
     // An input file that cannot be read, or an invalid flag, says nothing about the connector: it
@@ -91,6 +110,21 @@ ExitCode ImportDebeziumCommand(const ImportFlags& flags) {
   const std::string toml = ImportedToml(*import, /*with_secrets=*/true);
   const absl::Status written = WriteNewFile(flags.output, toml, flags.force);
   return written.ok() ? ExitCode::kOk : Report(written);
+}
+
+}  // namespace
+
+// The report goes to standard error, the TOML to standard output or to a file of mode 0600, which
+// must not exist yet without `force`. 64 if it does; 65 if a property was refused (unless
+// `allow_lossy` is set), or the result is not a valid configuration; nothing is written then.
+Command ImportCommand() {
+  return MakeGroup("import", "Convert another tool's configuration to walrelay.toml",
+                   {MakeCommand<ImportFlags>(
+                       "debezium",
+                       "Convert a Debezium connector with the outbox EventRouter (Connect's JSON, "
+                       "a KafkaConnector resource, or Debezium Server's application.properties). A "
+                       "report per property goes to standard error",
+                       Declare, Execute)});
 }
 
 }  // namespace walrelay

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/new_file.h"
 #include "config/loader.h"
 #include "outbox/mapping_toml.h"
@@ -12,6 +13,23 @@
 
 namespace walrelay {
 namespace {
+
+struct InitFlags {
+  ConfigFlags config;  // `table` is unused
+  std::string from_table;
+  std::string output;  // "": standard output
+  bool force = false;  // replace an existing output
+};
+
+void Declare(FlagSet& set, InitFlags& flags) {
+  set.Add("--from-table", flags.from_table, "[SCHEMA.]TABLE",
+          "The table, whose columns and indexes are read from the catalog")
+      .Required();
+  set.Add("-o,--output", flags.output, "FILE",
+          "Write to a new file (mode 0600); the default is standard output");
+  set.Add("--force", flags.force, "With --output: replace an existing file");
+  AddConfigFlags(set, flags.config);
+}
 
 constexpr std::chrono::seconds kQueryTimeout{10};
 
@@ -37,9 +55,7 @@ absl::StatusOr<Initial> Run(const InitFlags& flags) {
   return Inspect(loaded.config);
 }
 
-}  // namespace
-
-ExitCode InitCommand(const InitFlags& flags) {
+ExitCode Execute(const InitFlags& flags) {
   const auto initial = Run(flags);
   if (!initial.ok()) {
     // A table that cannot be an outbox is invalid input.
@@ -56,6 +72,18 @@ ExitCode InitCommand(const InitFlags& flags) {
   fmt::print(stderr, "walrelay: wrote {}; decisions listed at its beginning: {}\n", flags.output,
              initial->decisions);
   return ExitCode::kOk;
+}
+
+}  // namespace
+
+// Reads the catalog only, no row. 65 for a table that cannot be an outbox; nothing is written then.
+// The file gets mode 0600; a password of the DSN is not written.
+Command InitCommand() {
+  return MakeCommand<InitFlags>(
+      "init",
+      "Write a configuration for an outbox table that exists: which column is which part of an "
+      "event, with the reasons, and what to decide",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

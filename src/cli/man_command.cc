@@ -11,6 +11,16 @@
 namespace walrelay {
 namespace {
 
+struct ManFlags {
+  std::string page;       // "walrelay-run"; "": walrelay
+  std::string directory;  // write all pages to this folder instead, which must exist
+};
+
+void Declare(FlagSet& set, ManFlags& flags) {
+  set.Add("page", flags.page, "PAGE", "The name of the page: walrelay-run, walrelay.toml");
+  set.Add("--directory", flags.directory, "FOLDER", "Write all pages to this folder");
+}
+
 ExitCode WritePages(const std::vector<ManPage>& pages, const std::string& directory) {
   for (const ManPage& page : pages) {
     std::ofstream file(directory + "/" + page.file, std::ios::trunc);
@@ -24,9 +34,8 @@ ExitCode WritePages(const std::vector<ManPage>& pages, const std::string& direct
   return ExitCode::kOk;
 }
 
-}  // namespace
-
-ExitCode ManCommand(const CommandTree& tree, const ManFlags& flags) {
+ExitCode Execute(const ManFlags& flags, const AllCommands& all) {
+  const CommandTree tree = all.Tree();
   const std::vector<ManPage> pages = ManPages(tree, std::string(Version()));
   if (!flags.directory.empty()) {
     return WritePages(pages, flags.directory);
@@ -43,6 +52,18 @@ ExitCode ManCommand(const CommandTree& tree, const ManFlags& flags) {
   }
   fmt::print("{}", found->text);
   return ExitCode::kOk;
+}
+
+}  // namespace
+
+// For packages: --help does not list it. 64 for an unknown page, 70 if a file cannot be written.
+// Existing files are replaced.
+Command ManCommand() {
+  Command command = MakeCommand<ManFlags>(
+      "man", "Print the manual page of a command, or write all pages to a folder", Declare,
+      Execute);
+  command.hidden = true;
+  return command;
 }
 
 }  // namespace walrelay

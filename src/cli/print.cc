@@ -3,12 +3,30 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "dryrun/dry_run.h"
 #include "dryrun/record_printer.h"
 
 namespace walrelay {
+namespace {
 
-ExitCode PrintCommand(const PrintFlags& flags) {
+struct PrintFlags {
+  ConfigFlags config;
+  bool json = false;
+  DryRunScope scope;
+};
+
+void Declare(FlagSet& set, PrintFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--json", flags.json, "Print one JSON object per line, with untruncated values");
+  set.Add("--follow", flags.scope.follow, "Print events committed from now on, until interrupted");
+  set.Add("--id", flags.scope.ids, "ID",
+          "Print the row with this id, as it is in the table now (repeatable)")
+      .Excludes("--follow");
+  set.Add("--limit", flags.scope.limit, "N", "Stop after this many records");
+}
+
+ExitCode Execute(const PrintFlags& flags) {
   ConfigFlags config_flags = flags.config;
   // Records are built but not sent: the brokers need not be configured.
   config_flags.needs.kafka = false;
@@ -30,6 +48,18 @@ ExitCode PrintCommand(const PrintFlags& flags) {
     fmt::print(stderr, "{} of {} rows found\n", *records, flags.scope.ids.size());
   }
   return ExitCode::kOk;
+}
+
+}  // namespace
+
+// Needs no Kafka address. Does not advance the slot. Rows that were not found are no error; their
+// number is printed to standard error.
+Command PrintCommand() {
+  return MakeCommand<PrintFlags>(
+      "print",
+      "Print what would be published: from the slot's position to the end of the WAL, from now on, "
+      "or for given rows. Does not advance the slot, and does not connect to Kafka",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/progress_plan.h"
 #include "cli/progress_report.h"
 #include "cli/progress_writer.h"
@@ -16,6 +17,31 @@
 
 namespace walrelay {
 namespace {
+
+struct ProgressFlags {
+  ConfigFlags config;
+  bool json = false;   // show
+  std::string lsn;     // set: the new frontier
+  bool force = false;  // init: replace a record; set: accept positions at which the relay holds
+};
+
+void DeclareShow(FlagSet& set, ProgressFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--json", flags.json, "Print JSON");
+}
+
+void DeclareInit(FlagSet& set, ProgressFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--force", flags.force, "Replace an existing record");
+}
+
+void DeclareSet(FlagSet& set, ProgressFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--lsn", flags.lsn, "LSN", "The position, as Postgres prints it: 16/B374D848").Required();
+  set.Add("--force", flags.force,
+          "Also a position before the slot's confirmed position or beyond the end of the WAL, at "
+          "which the relay then holds (a gap), and the record of another pipeline");
+}
 
 // The result of `plan`, which gets the state of the source and the record that exists, is written.
 template <typename Plan>
@@ -57,9 +83,7 @@ ExitCode ExitWith(const absl::Status& status) {
   return status.ok() ? ExitCode::kOk : Report(status);
 }
 
-}  // namespace
-
-ExitCode ProgressShowCommand(const ProgressFlags& flags) {
+ExitCode ShowProgress(const ProgressFlags& flags) {
   const auto loaded = LoadCheckedConfig(flags.config);
   if (!loaded.ok()) {
     return Report(loaded.status());
@@ -89,13 +113,13 @@ ExitCode ProgressShowCommand(const ProgressFlags& flags) {
   return record ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
-ExitCode ProgressInitCommand(const ProgressFlags& flags) {
+ExitCode InitProgress(const ProgressFlags& flags) {
   const auto loaded = LoadCheckedConfig(ForChange(flags.config));
   return ExitWith(loaded.ok() ? Write(loaded->config, flags.force, PlanProgressInit)
                               : loaded.status());
 }
 
-ExitCode ProgressSetCommand(const ProgressFlags& flags) {
+ExitCode SetProgress(const ProgressFlags& flags) {
   const auto lsn = Lsn::Parse(flags.lsn);
   if (!lsn || !lsn->valid()) {
     return Report(Error(ErrorCode::kUsage,
@@ -109,6 +133,32 @@ ExitCode ProgressSetCommand(const ProgressFlags& flags) {
                                         return PlanProgressSet(input, *lsn);
                                       })
                               : loaded.status());
+}
+
+}  // namespace
+
+// `show`: 0 if a record was shown, 3 if there is none.
+//
+// `init` and `set` write one record, to Kafka only: the slot is not changed. 64 if `force` is
+// needed, 69 if a relay reads the slot. The last check of the slot and the write are not atomic: a
+// relay that starts in between may use the old record.
+Command ProgressCommand() {
+  return MakeGroup(
+      "progress",
+      "Show or write the progress record: what is published, as the pipeline's topic in Kafka says "
+      "(pipeline.progress)",
+      {MakeCommand<ProgressFlags>("show", "Print the progress record. Exit code 3 if there is none",
+                                  DeclareShow, ShowProgress),
+       MakeCommand<ProgressFlags>(
+           "init",
+           "Write the first record of a pipeline that ran without one: everything before the "
+           "slot's confirmed position counts as published. Stop the relay before",
+           DeclareInit, InitProgress),
+       MakeCommand<ProgressFlags>(
+           "set",
+           "Write a record with a chosen position. Events of transactions that committed before it "
+           "count as published: walrelay never publishes them. Stop the relay before",
+           DeclareSet, SetProgress)});
 }
 
 }  // namespace walrelay

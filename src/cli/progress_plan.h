@@ -14,7 +14,7 @@
 
 namespace walrelay {
 
-// `record`: the one in the topic; nullopt: none. `force`: see ProgressFlags.
+// `record`: the one in the topic; nullopt: none. `force`: as the flag.
 struct ProgressPlanInput {
   const Config& config;
   const SourceInfo& info;

@@ -12,6 +12,7 @@
 
 #include "admin/proof_control.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/local_relays.h"
 #include "cli/preflight.h"
 #include "cli/prune_report.h"
@@ -19,6 +20,22 @@
 
 namespace walrelay {
 namespace {
+
+struct PruneFlags {
+  ConfigFlags config;
+  bool apply = false;
+  bool older_rows_published = false;
+  bool json = false;
+};
+
+void Declare(FlagSet& set, PruneFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--apply", flags.apply, "Do it");
+  set.Add("--older-rows-published", flags.older_rows_published,
+          "Rows from before the proof are published, too: you know it, walrelay does not. For "
+          "example after a migration from Debezium");
+  set.Add("--json", flags.json, "Print JSON");
+}
 
 absl::StatusOr<std::optional<PublishedProof>> ProofOf(const ControlPeer& relay) {
   WR_ASSIGN_OR_RETURN(const std::string answer, SendControlRequest(relay, kPublishedRequest));
@@ -65,9 +82,7 @@ bool DidSomething(const PruneCount& count) {
   return count.pruned > 0 || !count.partitions.created.empty() || !count.partitions.dropped.empty();
 }
 
-}  // namespace
-
-ExitCode PruneCommand(const PruneFlags& flags) {
+ExitCode Execute(const PruneFlags& flags) {
   ConfigFlags config_flags = ForChange(flags.config, flags.apply);
   config_flags.needs = {.postgres = true, .kafka = false};
   const auto loaded = LoadConfig(config_flags);
@@ -96,6 +111,19 @@ ExitCode PruneCommand(const PruneFlags& flags) {
     fmt::print(stderr, "Nothing was changed. To do this: the same command with --apply\n");
   }
   return outcome->count.partitions.problems.empty() ? ExitCode::kOk : ExitCode::kProblemsFound;
+}
+
+}  // namespace
+
+// One pass over the outbox tables as [prune] says, or what it would change. Asks the relay of the
+// slot on this host for the proof. 0: complete; 3: a partition could not be created or dropped; 69:
+// no relay runs on this host; WR-2323 if it has no proof.
+Command PruneCommand() {
+  return MakeCommand<PruneFlags>(
+      "prune",
+      "Show which rows and partitions of the outbox [prune] would delete, mark, create or drop "
+      "now, with the proof of the relay that runs on this host",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

@@ -10,6 +10,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/progress_writer.h"
 #include "cli/time_flag.h"
 #include "kafka/admin/progress_topic.h"
@@ -24,6 +25,64 @@
 
 namespace walrelay {
 namespace {
+
+// Times as in RFC 3339; "": not given.
+struct RecoverFlags {
+  ConfigFlags config;
+  std::string apply;  // the id of a plan; "": print the plan
+  bool json = false;
+  std::string since;
+  std::string time_column;
+  std::string after_id;
+  bool all = false;
+  std::string dedupe = "tail";  // or "none"
+  std::string compare_since;
+  std::string order_by;
+  uint64_t max_rows = 0;
+  bool accept_deletion = false;
+  bool failover = false;
+  bool upgraded = false;
+};
+
+void DeclareRows(FlagSet& set, RecoverFlags& flags) {
+  set.Add("--since", flags.since, "TIME",
+          "Rows of this time or later, instead of those that the progress record does not prove to "
+          "be published (2026-11-20T08:14:02Z)");
+  set.Add("--time-column", flags.time_column, "COLUMN",
+          "With --since: the column with the time (default: route.timestamp_column, or created_at, "
+          "or the commit time)")
+      .Needs("--since");
+  set.Add("--after-id", flags.after_id, "ID", "Rows with a greater id than this, instead")
+      .Excludes("--since");
+  set.Add("--all", flags.all, "All rows, instead").Excludes("--since").Excludes("--after-id");
+}
+
+void Declare(FlagSet& set, RecoverFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--apply", flags.apply, "PLAN",
+          "Execute this plan, with the same flags as when it was printed. It may have got more "
+          "rows since, nothing else");
+  set.Add("--json", flags.json, "Print JSON");
+  DeclareRows(set, flags);
+  set.Add("--dedupe", flags.dedupe, "HOW",
+          "tail: do not publish what the topics have already (default); none: do not read the "
+          "topics")
+      .OneOf({"tail", "none"});
+  set.Add("--compare-since", flags.compare_since, "TIME",
+          "Read the topics from this time on (default: as the progress record shows)");
+  set.Add("--order-by", flags.order_by, "COLUMN",
+          "Publish in the order of this column (default: commit time if the server records it, "
+          "else the id)");
+  set.Add("--max-rows", flags.max_rows, "N", "Apply no plan that has more rows than this");
+  set.Add("--accept-deletion", flags.accept_deletion,
+          "Also apply a plan with records that are older than their topic keeps records: Kafka "
+          "deletes these soon after they are published");
+  set.Add("--failover", flags.failover,
+          "The new slot is a failover slot (Postgres 17 and later; default: as the old one)");
+  set.Add("--upgraded", flags.upgraded,
+          "This server is what pg_upgrade made of the one in the progress record: what the record "
+          "proves holds for it");
+}
 
 constexpr uint64_t kRowsBetweenLines = 100'000;
 // A small record in flight takes several times its size, and what is compared takes memory, too.
@@ -199,9 +258,7 @@ ExitCode Recover(const Config& config, const RecoverFlags& flags, Recovery& reco
   return Apply(config, **plan, recovery);
 }
 
-}  // namespace
-
-ExitCode RecoverCommand(const RecoverFlags& flags) {
+ExitCode Execute(const RecoverFlags& flags) {
   const auto options = OptionsOf(flags);
   if (!options.ok()) {
     return Report(options.status());
@@ -229,6 +286,22 @@ ExitCode RecoverCommand(const RecoverFlags& flags) {
                          }},
                     *options);
   return Recover(config, flags, recovery);
+}
+
+}  // namespace
+
+// Returns 0 if there is nothing to do, or the plan was printed or executed. 3: the plan has changed
+// since `apply`, has more rows than `max_rows`, or has records that Kafka would delete at once and
+// `accept_deletion` is not set; it is printed. 4: nothing shows which rows are published. 5: a row
+// cannot be published. Nothing is changed unless `apply` is the plan of now. Blocks until every row
+// is acknowledged; may be killed at any time, and run again.
+Command RecoverCommand() {
+  return MakeCommand<RecoverFlags>(
+      "recover",
+      "Replace a slot that was lost, and publish the rows that no slot streams, from the outbox "
+      "table. Without --apply it prints the plan and changes nothing. Exit code 3: the plan has "
+      "changed, 4: choose the rows, 5: stopped by a row",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

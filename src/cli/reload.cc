@@ -12,6 +12,17 @@
 namespace walrelay {
 namespace {
 
+struct ReloadFlags {
+  ConfigFlags config;  // only `file` is used
+  std::string config_dir;
+};
+
+void Declare(FlagSet& set, ReloadFlags& flags) {
+  set.Add("-c,--config", flags.config.file, "FILE",
+          "The configuration file with which the process was started");
+  AddConfigDirFlag(set, flags.config_dir, "The directory with which the process was started");
+}
+
 // The first line of an answer is for programs (daemon/daemon.cc), the rest for the operator.
 ExitCode ReloadProcess(const ControlPeer& peer) {
   const auto answer = SendControlRequest(peer, "reload");
@@ -25,9 +36,7 @@ ExitCode ReloadProcess(const ControlPeer& peer) {
   return word == "failed" ? ExitCode::kConfiguration : ExitCode::kOk;
 }
 
-}  // namespace
-
-ExitCode ReloadCommand(const ReloadFlags& flags) {
+ExitCode Execute(const ReloadFlags& flags) {
   AnnounceConfig(flags.config_dir.empty()
                      ? FindConfigFile(flags.config)
                      : FoundConfig{.path = flags.config_dir, .how = "--config-dir"});
@@ -47,6 +56,17 @@ ExitCode ReloadCommand(const ReloadFlags& flags) {
     code = static_cast<int>(one) > static_cast<int>(code) ? one : code;
   }
   return code;
+}
+
+}  // namespace
+
+// Uses the control sockets of the processes of this user on this host. 0: the configuration was
+// applied; 78: a part of it is invalid; 69: no process answers.
+Command ReloadCommand() {
+  return MakeCommand<ReloadFlags>(
+      "reload",
+      "Make the process on this host read its configuration again, and print what changes", Declare,
+      Execute);
 }
 
 }  // namespace walrelay

@@ -12,6 +12,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/progress_writer.h"
 #include "cli/row_run.h"
 #include "cli/time_flag.h"
@@ -28,6 +29,59 @@
 
 namespace walrelay {
 namespace {
+
+struct RepublishFlags {
+  ConfigFlags config;
+  RowSelection selection;  // without its times and xids: see below
+  std::string since;       // RFC 3339; "": no limit
+  std::string until;
+  std::string after_lsn;  // "": no limit
+  bool all = false;       // every row; required if nothing else selects rows
+  std::string topic;      // "": the topics of the rows
+  std::string header = "walrelay.republished";
+  uint64_t rate = 0;  // rows per second; 0: no limit
+  bool accept_deletion = false;
+  bool dry_run = false;
+  bool json = false;  // of dry_run
+};
+
+void DeclareRows(FlagSet& set, RepublishFlags& flags) {
+  RowSelection& rows = flags.selection;
+  set.Add("--id", rows.ids, "ID", "The row with this id (repeatable)");
+  set.Add("--after-id", rows.after_id, "ID", "Rows with a greater id");
+  set.Add("--key", rows.key, "KEY", "Rows with this aggregate id");
+  set.Add("--since", flags.since, "TIME",
+          "Rows of this time and later, as in 2026-11-20T08:00:00Z");
+  set.Add("--until", flags.until, "TIME", "Rows before this time");
+  set.Add("--time-column", rows.time_column, "NAME",
+          "The column that --since and --until refer to (default: route.timestamp_column, else "
+          "created_at, else the commit time)");
+  set.Add("--after-lsn", flags.after_lsn, "LSN",
+          "Rows that committed at this position or later, and some that committed shortly before, "
+          "by the progress record");
+  set.Add("--all", flags.all, "Every row of the table");
+  set.Add("--limit", rows.limit, "N", "At most this many of the selected rows");
+  set.Add("--order-by", rows.order_by, "NAME",
+          "Publish in the order of this column (default: commit time if the server records it, "
+          "else a numeric id, else transaction id)");
+}
+
+void Declare(FlagSet& set, RepublishFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  DeclareRows(set, flags);
+  set.Add("--topic", flags.topic, "NAME", "Publish to this topic (default: the rows')");
+  set.Add(
+      "--header", flags.header, "NAME",
+      "The name of the header, whose value is the time of the run (default: walrelay.republished)");
+  set.Add("--rate", flags.rate, "N", "Publish at most this many rows per second")
+      .Between(1, 1'000'000);
+  AddAcceptDeletionFlag(set, flags.accept_deletion);
+  set.Add("--dry-run", flags.dry_run,
+          "Print the records instead, and their number; do not connect to Kafka, except for "
+          "--after-lsn");
+  set.Add("--json", flags.json, "With --dry-run: print one JSON object per line")
+      .Needs("--dry-run");
+}
 
 constexpr std::chrono::seconds kCatalogTimeout{15};
 
@@ -169,9 +223,7 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
   return result;
 }
 
-}  // namespace
-
-ExitCode RepublishCommand(const RepublishFlags& flags) {
+ExitCode Execute(const RepublishFlags& flags) {
   ConfigFlags config_flags = ForChange(flags.config, !flags.dry_run);
   // Nothing is sent: the brokers need not be configured.
   config_flags.needs.kafka = !flags.dry_run || !flags.after_lsn.empty();
@@ -181,6 +233,19 @@ ExitCode RepublishCommand(const RepublishFlags& flags) {
   }
   const absl::Status result = Republish(loaded->config, flags);
   return result.ok() ? ExitCode::kOk : Report(result);
+}
+
+}  // namespace
+
+// Publishes rows with the producer's settings of the relay, which may run beside it. A row that
+// blocks ends the run with its error: rows before it are published then. 64 without a selection.
+// The snapshot of the rows is open until the end.
+Command RepublishCommand() {
+  return MakeCommand<RepublishFlags>(
+      "republish",
+      "Publish rows of the outbox table again, with a header that marks them. The relay may run "
+      "meanwhile: consumers may see such an event after later ones of its key",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

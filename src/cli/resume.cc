@@ -8,10 +8,24 @@
 
 #include "admin/control_socket.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/local_relays.h"
 
 namespace walrelay {
 namespace {
+
+struct ResumeFlags {
+  ConfigFlags config;
+  bool accept = false;
+  std::string gap;  // the gap to accept; "": the gap that is shown
+};
+
+void Declare(FlagSet& set, ResumeFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.AddWithOptionalValue("--accept-gap", flags.accept, flags.gap, "[ID]",
+                           "Continue without the events that may be missing in the gap shown; with "
+                           "ID, only if it is that gap");
+}
 
 // The relay checks the source again before it continues, which may take two connections.
 constexpr std::chrono::seconds kResumeTimeout{30};
@@ -155,9 +169,7 @@ ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers)
   return code;
 }
 
-}  // namespace
-
-ExitCode ResumeCommand(const ResumeFlags& flags) {
+ExitCode Execute(const ResumeFlags& flags) {
   ConfigFlags config_flags = ForChange(flags.config, flags.accept);
   // The command connects to the relay only. Slot and DSN are used to find the socket's name.
   config_flags.needs = {.postgres = false, .kafka = false};
@@ -167,6 +179,19 @@ ExitCode ResumeCommand(const ResumeFlags& flags) {
   }
   const auto relays = FindLocalRelays(loaded->config.source);
   return relays.ok() ? Resume(flags, *relays) : Report(relays.status());
+}
+
+}  // namespace
+
+// Uses the control sockets of the relays of this user on this host; no HTTP. 0: no gap is held, or
+// it was accepted; 3: a gap is held, or another problem must be fixed first; 69: no relay answers.
+// After an acceptance it waits up to 30 seconds for the relay's next check of the source.
+Command ResumeCommand() {
+  return MakeCommand<ResumeFlags>(
+      "resume",
+      "Show the gap at which the relay on this host is on hold; --accept-gap lets it continue. "
+      "Exit code 0: no gap is held, 3: a gap is held",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

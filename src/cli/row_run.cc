@@ -56,6 +56,12 @@ absl::Status CheckDeletion(const Config& config, bool accept, const Clock& clock
   return absl::OkStatus();
 }
 
+void AddAcceptDeletionFlag(FlagSet& set, bool& accept) {
+  set.Add("--accept-deletion", accept,
+          "Also publish records that are older than their topic keeps records: Kafka deletes these "
+          "soon after they are published");
+}
+
 RowPublisher::Options RowRun::options() {
   RowPublisher::Options options;
   options.on_refused = [](const RowPublisher::Refusal& refusal) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/flag_set.h"
 #include "kafka/topics/topic_retention.h"
 #include "postgres/row_reader.h"
 #include "republish/row_publisher.h"
@@ -31,6 +32,9 @@ ProducerFactory PrintingProducers(bool json);
 // makes records new. Errors: those of `read_ages` and of ReadDeletedAtOnce().
 absl::Status CheckDeletion(const Config& config, bool accept, const Clock& clock,
                            const std::function<absl::StatusOr<RecordAges>()>& read_ages);
+
+// Adds --accept-deletion, the `accept` of CheckDeletion().
+void AddAcceptDeletionFlag(FlagSet& set, bool& accept);
 
 class RowRun {
  public:

@@ -20,6 +20,23 @@
 namespace walrelay {
 namespace {
 
+struct RunFlags {
+  ConfigFlags config;
+  std::string config_dir;  // one pipeline per file of this directory; "": one pipeline
+  // The format in which each acknowledged event is printed to standard output: "" (not printed),
+  // "text" or "json". Keys and headers, never payloads.
+  std::string events;
+};
+
+void Declare(FlagSet& set, RunFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  AddConfigDirFlag(set, flags.config_dir,
+                   "Run one pipeline per file of this directory (*.toml, *.json)");
+  set.Add("--events", flags.events, "FORMAT",
+          "Print each acknowledged event to standard output, without its payload")
+      .OneOf({"text", "json"});
+}
+
 Relay::DeliveryObserver MakeObserver(const std::string& events, const Clock& clock) {
   if (events.empty()) {
     return {};
@@ -111,11 +128,9 @@ ExitCode Run(const RunFlags& flags, SignalFd& signals, Worker* worker) {
   return code;
 }
 
-}  // namespace
-
 // Signals are blocked before any thread starts: threads inherit the mask, so that only the main
 // thread receives them.
-ExitCode RunCommand(const RunFlags& flags) {
+ExitCode Execute(const RunFlags& flags) {
   if (flags.config_dir.empty()) {
     DaemonSignals signals;
     return Run(flags, signals, nullptr);
@@ -123,6 +138,20 @@ ExitCode RunCommand(const RunFlags& flags) {
   const absl::StatusOr<ExitCode> code =
       RunInWorker([&flags](Worker& worker) { return Run(flags, worker.signals(), &worker); });
   return code.ok() ? *code : Report(code.status());
+}
+
+}  // namespace
+
+// Runs until SIGTERM, SIGINT or, with a single pipeline, an error that ends the relay. With
+// several, the invalid ones do not run; 78 if none is valid. 0 after a complete drain, 75 after a
+// second signal, 4 for a gap with source.on_gap = "exit". Several run in a worker process, which is
+// started again after an internal error; 70 if that does not help. If Kafka clients do not close
+// within three seconds, the process ends without destructors.
+Command RunCommand() {
+  return MakeCommand<RunFlags>(
+      "run",
+      "Run the relay until it is stopped (SIGTERM drains; a second SIGTERM exits immediately)",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

@@ -12,6 +12,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/progress_writer.h"
 #include "config/choices.h"
 #include "kafka/admin/progress_topic.h"
@@ -22,6 +23,51 @@
 
 namespace walrelay {
 namespace {
+
+// `role`: the role to create for walrelay; "": none. `password_file`: the file with its password;
+// "": none. `platform`: a name of postgres/platform.h; "": found by the roles of the server, or a
+// server of the operator's own.
+struct SetupFlags {
+  ConfigFlags config;
+  bool apply = false;
+  bool create_table = false;
+  bool failover = false;
+  bool password_stdin = false;
+  std::string role;
+  std::string password_file;
+  std::string platform;
+  std::string partitioned;  // the name of a PartitionPeriod; "": not partitioned
+};
+
+void Declare(FlagSet& set, SetupFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--apply", flags.apply,
+          "Execute the missing steps: first the publication, then the slot. Steps that the role "
+          "may not execute are printed");
+  set.Add("--create-table", flags.create_table,
+          "With --apply: create the outbox table if it does not exist");
+  set.Add("--partitioned", flags.partitioned, "PERIOD",
+          "With --create-table: partition the table by the time of its rows, with partitions for "
+          "the next periods; with --apply also create those that an existing table lacks")
+      .OneOf({"hourly", "daily", "weekly", "monthly"});
+  set.Add("--role", flags.role, "NAME", "With --apply: create this role for walrelay");
+  set.Add("--password-file", flags.password_file, "FILE",
+          "With --role: set the role's password to the content of this file, which other users "
+          "must not be able to read. Postgres gets its hash")
+      .Needs("--apply")
+      .Needs("--role");
+  set.Add("--password-stdin", flags.password_stdin,
+          "The same, with the password from standard input")
+      .Needs("--apply")
+      .Needs("--role")
+      .Excludes("--password-file");
+  set.Add("--platform", flags.platform, "PLATFORM",
+          "Where the server runs, if its SQL or its settings differ: rds, aurora, cloud-sql, azure "
+          "or supabase (default with --apply: as found)")
+      .OneOf({"rds", "aurora", "cloud-sql", "azure", "supabase"});
+  set.Add("--failover", flags.failover,
+          "Create a failover slot, synchronized to standbys (Postgres 17 and later)");
+}
 
 // The password of --password-file or --password-stdin; empty without these flags.
 absl::StatusOr<Secret> ReadPassword(const SetupFlags& flags) {
@@ -198,9 +244,7 @@ absl::Status Apply(const Config& config, const SetupOptions& options) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-ExitCode SetupCommand(const SetupFlags& flags) {
+ExitCode Execute(const SetupFlags& flags) {
   ConfigFlags config_flags = ForChange(flags.config, flags.apply);
   // Printing the script needs no server.
   config_flags.needs = {.postgres = flags.apply, .kafka = false};
@@ -224,6 +268,19 @@ ExitCode SetupCommand(const SetupFlags& flags) {
   }
   const absl::Status status = Apply(loaded->config, *options);
   return status.ok() ? ExitCode::kOk : Report(status);
+}
+
+}  // namespace
+
+// Without `apply` it prints the SQL and connects to nothing. With `apply` the steps run one by one,
+// not in one transaction: Postgres cannot create a logical slot in a transaction that has written.
+// The steps that succeeded remain after an error; a further run executes the missing ones. 77 if
+// the role lacks a privilege for a step: the SQL of the missing steps is printed for an
+// administrator, and what was executed is printed as comments, so that standard output is a valid
+// script.
+Command SetupCommand() {
+  return MakeCommand<SetupFlags>(
+      "setup", "Print the SQL that prepares the database; --apply executes it", Declare, Execute);
 }
 
 }  // namespace walrelay

@@ -11,6 +11,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/local_relays.h"
 #include "http/http_client.h"
 #include "kafka/admin/progress_topic.h"
@@ -29,6 +30,23 @@
 
 namespace walrelay {
 namespace {
+
+struct StatusFlags {
+  ConfigFlags config;
+  bool json = false;
+  bool watch = false;  // repeat until interrupted
+  std::string probe;   // "live" or "ready": report by exit code; "": show the status
+};
+
+void Declare(FlagSet& set, StatusFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--json", flags.json, "Print JSON (proto/walrelay/admin/v1/status.proto)");
+  set.Add("--watch", flags.watch, "Repeat every two seconds until interrupted");
+  set.Add("--probe", flags.probe, "WHAT",
+          "For a container health check: exit 0 if the relay is live or ready, 3 if it is not, 69 "
+          "if it does not answer")
+      .OneOf({"live", "ready"});
+}
 
 // For the HTTP request, and for each query.
 constexpr std::chrono::seconds kRequestTimeout{5};
@@ -175,9 +193,7 @@ ExitCode Probe(const Config& config, const std::string& probe) {
   return answer->status == 200 ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
-}  // namespace
-
-ExitCode StatusCommand(const StatusFlags& flags) {
+ExitCode Execute(const StatusFlags& flags) {
   ConfigFlags config_flags = flags.config;
   // A probe in a container may have no DSN; without one the fallback is not available.
   config_flags.needs = {.postgres = false, .kafka = false};
@@ -202,6 +218,20 @@ ExitCode StatusCommand(const StatusFlags& flags) {
     }
     std::this_thread::sleep_for(kWatchInterval);
   }
+}
+
+}  // namespace
+
+// 0 if a status was shown, otherwise the exit code of the error: 69 if neither the relay nor
+// Postgres could be asked. With `probe`: 0 if the relay is live or ready, 3 if it is not, 69 if it
+// does not answer. `watch` never returns, and an error does not end it: the relay may be
+// restarting.
+Command StatusCommand() {
+  return MakeCommand<StatusFlags>(
+      "status",
+      "Show the status of the relay on this host and of its slot; without a running relay, of the "
+      "slot and the tables, from Postgres and the progress record",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

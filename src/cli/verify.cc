@@ -5,12 +5,33 @@
 
 #include "base/system_clock.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "dryrun/comparison.h"
 #include "dryrun/dry_run.h"
 #include "dryrun/record_collector.h"
 
 namespace walrelay {
 namespace {
+
+struct VerifyFlags {
+  ConfigFlags config;
+  DryRunScope scope{.limit = 1000};  // given rows, or from now on; never from the slot's position
+  int seconds = 60;                  // how long to collect events
+  int timeout = 30;                  // how long to wait for the last record, seconds
+};
+
+void Declare(FlagSet& set, VerifyFlags& flags) {
+  AddConfigFlags(set, flags.config);
+  set.Add("--id", flags.scope.ids, "ID",
+          "Compare the row with this id, as it is in the table now (repeatable)");
+  set.Add("--limit", flags.scope.limit, "N", "Stop after this many events")
+      .Between(1, 1'000'000);  // all expected records are in memory
+  set.Add("--seconds", flags.seconds, "INT", "How long to collect events, in seconds (default: 60)")
+      .Between(1, 86'400);
+  set.Add("--timeout", flags.timeout, "INT",
+          "Seconds to wait until all records are in the topics (default: 30)")
+      .Between(0, 3600);
+}
 
 using std::chrono::seconds;
 
@@ -43,9 +64,7 @@ absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
   return different;
 }
 
-}  // namespace
-
-ExitCode VerifyCommand(const VerifyFlags& flags) {
+ExitCode Execute(const VerifyFlags& flags) {
   const auto loaded = LoadCheckedConfig(flags.config);
   if (!loaded.ok()) {
     return Report(loaded.status());
@@ -55,6 +74,19 @@ ExitCode VerifyCommand(const VerifyFlags& flags) {
     return Report(different.status());
   }
   return *different == 0 ? ExitCode::kOk : ExitCode::kProblemsFound;
+}
+
+}  // namespace
+
+// 0 if all records are equal, 3 if at least one differs or is missing. Blocks for `seconds` plus
+// `timeout` and the time that Kafka takes. Timestamps are not compared for given rows, whose commit
+// time is unknown, unless a column determines them.
+Command VerifyCommand() {
+  return MakeCommand<VerifyFlags>(
+      "verify",
+      "Compare the records in the topics with the records walrelay would have published, for "
+      "events committed from now on or for given rows",
+      Declare, Execute);
 }
 
 }  // namespace walrelay

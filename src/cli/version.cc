@@ -8,11 +8,20 @@
 #include "postgres/connection.h"
 
 namespace walrelay {
+namespace {
 
-ExitCode VersionCommand(bool json) {
+struct VersionFlags {
+  bool json = false;
+};
+
+void Declare(FlagSet& set, VersionFlags& flags) {
+  set.Add("--json", flags.json, "Print JSON");
+}
+
+ExitCode Execute(const VersionFlags& flags) {
   const int libpq = LibpqVersion();
   const std::string libpq_text = fmt::format("{}.{}", libpq / 10000, libpq % 10000);
-  if (json) {
+  if (flags.json) {
     fmt::print(R"({{"version":"{}","commit":"{}","compiler":"{}","libpq":"{}","librdkafka":"{}"}})"
                "\n",
                Version(), Commit(), Compiler(), libpq_text, LibrdkafkaVersion());
@@ -21,6 +30,14 @@ ExitCode VersionCommand(bool json) {
                Version(), Commit(), Compiler(), libpq_text, LibrdkafkaVersion());
   }
   return ExitCode::kOk;
+}
+
+}  // namespace
+
+// The versions of libpq and librdkafka are those loaded at run time.
+Command VersionCommand() {
+  return MakeCommand<VersionFlags>("version", "Print the versions of walrelay and its libraries",
+                                   Declare, Execute);
 }
 
 }  // namespace walrelay
