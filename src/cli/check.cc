@@ -41,14 +41,11 @@ ExitCode CheckPipeline(const ConfigFlags& flags, bool offline) {
 }
 
 // What concerns all files comes first: without it the process would not start.
-ExitCode CheckDirectory(const CheckFlags& flags) {
-  const auto spec = LoadConfigDirectory(flags.config_dir, flags.config);
-  if (!spec.ok()) {
-    return Report(spec.status());
-  }
+absl::StatusOr<ExitCode> CheckDirectory(const CheckFlags& flags) {
+  WR_ASSIGN_OR_RETURN(const ProcessSpec spec, LoadConfigDirectory(flags.config_dir, flags.config));
   ExitCode worst = ExitCode::kOk;
-  for (const PipelineSpec& pipeline : spec->pipelines) {
-    fmt::print("{}{}\n", &pipeline == &spec->pipelines.front() ? "" : "\n", pipeline.file);
+  for (const PipelineSpec& pipeline : spec.pipelines) {
+    fmt::print("{}{}\n", &pipeline == &spec.pipelines.front() ? "" : "\n", pipeline.file);
     std::fflush(stdout);
     ConfigFlags one = flags.config;
     one.file = pipeline.file;
@@ -59,7 +56,7 @@ ExitCode CheckDirectory(const CheckFlags& flags) {
   return worst;
 }
 
-ExitCode Execute(const CheckFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const CheckFlags& flags) {
   return flags.config_dir.empty() ? CheckPipeline(flags.config, flags.offline)
                                   : CheckDirectory(flags);
 }

@@ -5,8 +5,8 @@
 //
 // A command runs on the main thread and blocks until it has ended. It loads the configuration
 // itself, with the addresses that it needs (ConfigNeeds). It returns the exit code of the process
-// and has printed the reason: results to standard output, everything else to standard error. An
-// error is printed by Report(), which also determines the exit code.
+// and has printed the reason: results to standard output, everything else to standard error. Or it
+// returns an error, which the command line prints with Report(): that determines the exit code.
 #pragma once
 
 #include <functional>
@@ -16,25 +16,26 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "cli/command_tree.h"
 #include "cli/flag_set.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 
-// All commands of the program, for those that print them. Exists while a command runs.
+// AllCommands lets a command print the others. It exists while a command runs.
 class AllCommands {
  public:
   virtual ~AllCommands() = default;
 
-  // Without hidden commands.
+  // The tree has no hidden commands.
   virtual CommandTree Tree() const = 0;
   // Prints what --help prints for the command with these names: {"config", "show"}; {}: the
-  // program. A usage error for an unknown command.
+  // program. An unknown command is a usage error, which is printed.
   virtual ExitCode PrintHelp(const std::vector<std::string>& names) const = 0;
 };
 
-// A copy has the same flags.
+// Copies share the flags.
 struct Command {
   std::string name;
   std::string description;  // a sentence for --help, without a full stop
@@ -42,7 +43,7 @@ struct Command {
   // values that depend on the configuration are checked by the command.
   std::function<void(FlagSet& set)> declare;
   // Runs after all flags have been parsed, at most once.
-  std::function<ExitCode(const AllCommands& all)> execute;
+  std::function<absl::StatusOr<ExitCode>(const AllCommands& all)> execute;
   // A command with further ones needs one of them on the line, and has no flags or function itself.
   std::vector<Command> commands;
   bool hidden = false;  // --help does not list it
@@ -52,7 +53,8 @@ struct Command {
 template <typename Flags>
 Command MakeCommand(std::string name, std::string description,
                     void (*declare)(FlagSet& set, Flags& flags),
-                    ExitCode (*execute)(const Flags& flags, const AllCommands& all)) {
+                    absl::StatusOr<ExitCode> (*execute)(const Flags& flags,
+                                                        const AllCommands& all)) {
   const auto flags = std::make_shared<Flags>();
   return {.name = std::move(name),
           .description = std::move(description),
@@ -63,7 +65,7 @@ Command MakeCommand(std::string name, std::string description,
 template <typename Flags>
 Command MakeCommand(std::string name, std::string description,
                     void (*declare)(FlagSet& set, Flags& flags),
-                    ExitCode (*execute)(const Flags& flags)) {
+                    absl::StatusOr<ExitCode> (*execute)(const Flags& flags)) {
   const auto flags = std::make_shared<Flags>();
   return {.name = std::move(name),
           .description = std::move(description),
@@ -71,14 +73,15 @@ Command MakeCommand(std::string name, std::string description,
           .execute = [=](const AllCommands&) { return execute(*flags); }};
 }
 
-// A command without flags.
-inline Command MakeCommand(std::string name, std::string description, ExitCode (*execute)()) {
+// Makes a command without flags.
+inline Command MakeCommand(std::string name, std::string description,
+                           absl::StatusOr<ExitCode> (*execute)()) {
   return {.name = std::move(name),
           .description = std::move(description),
           .execute = [=](const AllCommands&) { return execute(); }};
 }
 
-// A command that has only further ones.
+// Makes a command that only has further ones.
 inline Command MakeGroup(std::string name, std::string description, std::vector<Command> commands) {
   return {.name = std::move(name),
           .description = std::move(description),

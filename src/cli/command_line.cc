@@ -79,7 +79,8 @@ class CommandLine final : public AllCommands {
     } catch (const CLI::ParseError& error) {
       return OnParseError(error, {argv + 1, argv + std::max(argc, 1)});
     }
-    return static_cast<int>(chosen_(*this));
+    const absl::StatusOr<ExitCode> code = chosen_(*this);
+    return static_cast<int>(code.ok() ? *code : Report(code.status()));
   }
 
   CommandTree Tree() const override {
@@ -151,7 +152,7 @@ class CommandLine final : public AllCommands {
       "walrelay"};
   // Set by the callback of the one command that the line names; require_subcommand() guarantees
   // that there is one.
-  std::function<ExitCode(const AllCommands&)> chosen_;
+  std::function<absl::StatusOr<ExitCode>(const AllCommands&)> chosen_;
 };
 
 }  // namespace

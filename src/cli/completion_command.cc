@@ -18,11 +18,10 @@ void Declare(FlagSet& set, CompletionFlags& flags) {
       .OneOf({std::begin(kShells), std::end(kShells)});
 }
 
-ExitCode Execute(const CompletionFlags& flags, const AllCommands& all) {
+absl::StatusOr<ExitCode> Execute(const CompletionFlags& flags, const AllCommands& all) {
   const auto script = CompletionScript(all.Tree(), flags.shell);
   if (!script) {
-    return Report(
-        Error(ErrorCode::kUsage, fmt::format("\"{}\" is not a known shell", flags.shell)));
+    return Error(ErrorCode::kUsage, fmt::format("\"{}\" is not a known shell", flags.shell));
   }
   fmt::print("{}", *script);
   return ExitCode::kOk;

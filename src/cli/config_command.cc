@@ -8,22 +8,19 @@
 namespace walrelay {
 namespace {
 
-ExitCode Execute(const ConfigFlags& flags) {
-  const auto loaded = LoadConfig(flags);
-  if (!loaded.ok()) {
-    return Report(loaded.status());
-  }
+absl::StatusOr<ExitCode> Execute(const ConfigFlags& flags) {
+  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadConfig(flags));
   // Secrets are masked, so that the output can be attached to a report.
-  fmt::print("{}", ShowConfig(*loaded));
+  fmt::print("{}", ShowConfig(loaded));
   return ExitCode::kOk;
 }
 
-ExitCode PrintDocs() {
+absl::StatusOr<ExitCode> PrintDocs() {
   fmt::print("{}", ConfigReference());
   return ExitCode::kOk;
 }
 
-ExitCode PrintSchema() {
+absl::StatusOr<ExitCode> PrintSchema() {
   fmt::print("{}\n", ConfigSchema());
   return ExitCode::kOk;
 }

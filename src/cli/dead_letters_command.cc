@@ -96,7 +96,7 @@ absl::StatusOr<DeadLetterSelection> SelectionOf(const DeadLettersFlags& flags) {
   return selection;
 }
 
-absl::StatusOr<bool> List(const DeadLettersFlags& flags) {
+absl::StatusOr<ExitCode> List(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(flags.config));
   WR_ASSIGN_OR_RETURN(DeadLetterSelection selection, SelectionOf(flags));
   selection.all = selection.codes.empty();
@@ -117,10 +117,10 @@ absl::StatusOr<bool> List(const DeadLettersFlags& flags) {
   }));
   fmt::print(stderr, "{} dead letter{}{}\n", printed, printed == 1 ? "" : "s",
              more > 0 ? fmt::format(", and {} more beyond --limit", more) : "");
-  return true;
+  return ExitCode::kOk;
 }
 
-absl::StatusOr<bool> Show(const DeadLettersFlags& flags) {
+absl::StatusOr<ExitCode> Show(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(flags.config));
   WR_ASSIGN_OR_RETURN(const DeadLetterId id, IdOf(flags.show));
   bool found = false;
@@ -136,7 +136,7 @@ absl::StatusOr<bool> Show(const DeadLettersFlags& flags) {
     fmt::print(stderr, "topic {} has no dead letter {}\n", loaded.config.on_error.dead_letter_topic,
                ToString(id));
   }
-  return found;
+  return found ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
 // Routes the letters and publishes none. What cannot be routed is reported when it is published.
@@ -153,8 +153,7 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, RetryOptions options) 
   return ages;
 }
 
-// False if a letter failed again.
-absl::StatusOr<bool> Retry(const DeadLettersFlags& flags) {
+absl::StatusOr<ExitCode> Retry(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(ForChange(flags.config, !flags.dry_run)));
   RetryOptions options{.run = Rfc3339(SystemClock().WallNow()),
                        .mark = !flags.dry_run,
@@ -178,17 +177,7 @@ absl::StatusOr<bool> Retry(const DeadLettersFlags& flags) {
   fmt::print(flags.dry_run ? stderr : stdout, "{}{} published, {} failed, {} retried before\n",
              flags.dry_run ? "nothing was sent; the run would be: " : "", counts.published,
              counts.failed, counts.retried);
-  return counts.failed == 0;
-}
-
-// `function` returns false for exit code 3.
-template <absl::StatusOr<bool> (*function)(const DeadLettersFlags& flags)>
-ExitCode ExitCodeOf(const DeadLettersFlags& flags) {
-  const auto good = function(flags);
-  if (!good.ok()) {
-    return Report(good.status());
-  }
-  return *good ? ExitCode::kOk : ExitCode::kProblemsFound;
+  return counts.failed == 0 ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
 }  // namespace
@@ -202,15 +191,14 @@ Command DeadLettersCommand() {
       "dead-letters",
       "List the rows in the topic for dead letters, show one, or publish them after their cause "
       "was fixed",
-      {MakeCommand<Flags>("list", "Print a line for each dead letter", DeclareList,
-                          ExitCodeOf<List>),
+      {MakeCommand<Flags>("list", "Print a line for each dead letter", DeclareList, List),
        MakeCommand<Flags>("show",
                           "Print everything of one dead letter. Exit code 3 if there is none",
-                          DeclareShow, ExitCodeOf<Show>),
+                          DeclareShow, Show),
        MakeCommand<Flags>("retry",
                           "Publish dead letters as the configuration now routes their rows, with a "
                           "header that marks them. Exit code 3 if one fails again",
-                          DeclareRetry, ExitCodeOf<Retry>)});
+                          DeclareRetry, Retry)});
 }
 
 }  // namespace walrelay

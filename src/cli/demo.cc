@@ -19,9 +19,9 @@ void Declare(FlagSet& set, DemoOptions& options) {
           "Keep running until Ctrl-C, to inspect it with kcat and curl");
 }
 
-ExitCode Execute(const DemoOptions& options) {
-  const absl::Status status = RunDemo(options);
-  return status.ok() ? ExitCode::kOk : Report(status);
+absl::StatusOr<ExitCode> Execute(const DemoOptions& options) {
+  WR_RETURN_IF_ERROR(RunDemo(options));
+  return ExitCode::kOk;
 }
 
 }  // namespace

@@ -28,14 +28,12 @@ void Declare(FlagSet& set, DoctorFlags& flags) {
           "walrelay.write_probe. The record is not removed");
 }
 
-ExitCode Execute(const DoctorFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const DoctorFlags& flags) {
   // JSON is one document, so it is printed when all findings are known.
   Findings findings(flags.json ? std::function<void(const Finding&)>() : FindingPrinter());
-  const auto config = LoadChecked(ForChange(flags.config, !flags.write_probe.empty()), findings);
-  if (!config.ok()) {
-    return Report(config.status());
-  }
-  Diagnose(*config, {.depth = Depth::kAll, .write_probe = flags.write_probe}, findings);
+  WR_ASSIGN_OR_RETURN(const Config config,
+                      LoadChecked(ForChange(flags.config, !flags.write_probe.empty()), findings));
+  Diagnose(config, {.depth = Depth::kAll, .write_probe = flags.write_probe}, findings);
   if (flags.json) {
     fmt::print("{}", FindingsJson(findings));
   }

@@ -146,7 +146,7 @@ std::string Explanation(std::string_view name) {
   return options + (options.empty() || group.empty() ? "" : "\n") + group;
 }
 
-ExitCode ExplainName(std::string_view name) {
+absl::StatusOr<ExitCode> ExplainName(std::string_view name) {
   if (const std::string text = Explanation(name); !text.empty()) {
     fmt::print("{}", text);
     return ExitCode::kOk;
@@ -157,17 +157,17 @@ ExitCode ExplainName(std::string_view name) {
   const std::string meant = former != nullptr
                                 ? fmt::format("; {}", MessageOf(FormerOptionError(*former)))
                                 : DidYouMean(name, views);
-  return Report(
-      Error(ErrorCode::kUsage,
-            fmt::format("\"{}\" is not an error code, a check of doctor, a metric, an option or a "
-                        "section of the configuration{}",
-                        Printable(name, 60), meant),
-            "For example: walrelay explain WR-2101, slot.retained, walrelay_leader, "
-            "source.slot or kafka. --markdown lists all error codes, --checks all checks, "
-            "--metrics all metrics; walrelay config docs lists all options."));
+  return Error(
+      ErrorCode::kUsage,
+      fmt::format("\"{}\" is not an error code, a check of doctor, a metric, an option or a "
+                  "section of the configuration{}",
+                  Printable(name, 60), meant),
+      "For example: walrelay explain WR-2101, slot.retained, walrelay_leader, "
+      "source.slot or kafka. --markdown lists all error codes, --checks all checks, "
+      "--metrics all metrics; walrelay config docs lists all options.");
 }
 
-ExitCode Execute(const ExplainFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const ExplainFlags& flags) {
   if (flags.markdown) {
     fmt::print("{}", ErrorReference());
   } else if (flags.metrics) {

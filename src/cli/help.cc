@@ -13,7 +13,7 @@ void Declare(FlagSet& set, HelpFlags& flags) {
   set.Add("command", flags.command, "COMMAND", "The command, for example: run, or config show");
 }
 
-ExitCode Execute(const HelpFlags& flags, const AllCommands& all) {
+absl::StatusOr<ExitCode> Execute(const HelpFlags& flags, const AllCommands& all) {
   return all.PrintHelp(flags.command);
 }
 

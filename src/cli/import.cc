@@ -82,14 +82,14 @@ ExitCode Refuse(const absl::Status& error) {
   return ExitCode::kData;
 }
 
-ExitCode Execute(const ImportFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const ImportFlags& flags) {
   const auto import = Import(flags);
   if (!import.ok()) {
     // An input file that cannot be read, or an invalid flag, says nothing about the connector: it
     // keeps its own exit code.
     const bool unreadable = HasCode(import.status(), ErrorCode::kConfigFile) ||
                             HasCode(import.status(), ErrorCode::kUsage);
-    return unreadable ? Report(import.status()) : Refuse(import.status());
+    return unreadable ? absl::StatusOr<ExitCode>(import.status()) : Refuse(import.status());
   }
   fmt::print(stderr, "{}", ImportReport(*import));
   const absl::Status refusal = RefusalOf(*import);
@@ -108,8 +108,8 @@ ExitCode Execute(const ImportFlags& flags) {
     return ExitCode::kOk;
   }
   const std::string toml = ImportedToml(*import, /*with_secrets=*/true);
-  const absl::Status written = WriteNewFile(flags.output, toml, flags.force);
-  return written.ok() ? ExitCode::kOk : Report(written);
+  WR_RETURN_IF_ERROR(WriteNewFile(flags.output, toml, flags.force));
+  return ExitCode::kOk;
 }
 
 }  // namespace

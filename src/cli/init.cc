@@ -55,7 +55,7 @@ absl::StatusOr<Initial> Run(const InitFlags& flags) {
   return Inspect(loaded.config);
 }
 
-ExitCode Execute(const InitFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const InitFlags& flags) {
   const auto initial = Run(flags);
   if (!initial.ok()) {
     // A table that cannot be an outbox is invalid input.
@@ -66,9 +66,7 @@ ExitCode Execute(const InitFlags& flags) {
     fmt::print("{}", initial->toml);
     return ExitCode::kOk;
   }
-  if (const auto written = WriteNewFile(flags.output, initial->toml, flags.force); !written.ok()) {
-    return Report(written);
-  }
+  WR_RETURN_IF_ERROR(WriteNewFile(flags.output, initial->toml, flags.force));
   fmt::print(stderr, "walrelay: wrote {}; decisions listed at its beginning: {}\n", flags.output,
              initial->decisions);
   return ExitCode::kOk;

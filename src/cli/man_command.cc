@@ -21,20 +21,21 @@ void Declare(FlagSet& set, ManFlags& flags) {
   set.Add("--directory", flags.directory, "FOLDER", "Write all pages to this folder");
 }
 
-ExitCode WritePages(const std::vector<ManPage>& pages, const std::string& directory) {
+absl::StatusOr<ExitCode> WritePages(const std::vector<ManPage>& pages,
+                                    const std::string& directory) {
   for (const ManPage& page : pages) {
     std::ofstream file(directory + "/" + page.file, std::ios::trunc);
     file << page.text;
     file.close();
     if (!file) {
-      return Report(Error(ErrorCode::kInternal, fmt::format("{}/{}: cannot write the page",
-                                                            Printable(directory), page.file)));
+      return Error(ErrorCode::kInternal,
+                   fmt::format("{}/{}: cannot write the page", Printable(directory), page.file));
     }
   }
   return ExitCode::kOk;
 }
 
-ExitCode Execute(const ManFlags& flags, const AllCommands& all) {
+absl::StatusOr<ExitCode> Execute(const ManFlags& flags, const AllCommands& all) {
   const CommandTree tree = all.Tree();
   const std::vector<ManPage> pages = ManPages(tree, std::string(Version()));
   if (!flags.directory.empty()) {
@@ -46,9 +47,9 @@ ExitCode Execute(const ManFlags& flags, const AllCommands& all) {
     return page.file.substr(0, page.file.size() - 2) == name;
   });
   if (found == pages.end()) {
-    return Report(Error(ErrorCode::kUsage,
-                        fmt::format("there is no manual page \"{}\"", Printable(name, 80)),
-                        "For example: walrelay man walrelay-run"));
+    return Error(ErrorCode::kUsage,
+                 fmt::format("there is no manual page \"{}\"", Printable(name, 80)),
+                 "For example: walrelay man walrelay-run");
   }
   fmt::print("{}", found->text);
   return ExitCode::kOk;

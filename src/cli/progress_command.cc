@@ -45,7 +45,9 @@ void DeclareSet(FlagSet& set, ProgressFlags& flags) {
 
 // The result of `plan`, which gets the state of the source and the record that exists, is written.
 template <typename Plan>
-absl::Status Write(const Config& config, bool force, Plan&& plan) {
+absl::StatusOr<ExitCode> Write(const ConfigFlags& flags, bool force, Plan&& plan) {
+  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadCheckedConfig(ForChange(flags)));
+  const Config& config = loaded.config;
   WR_ASSIGN_OR_RETURN(const WrittenProgress written,
                       WritePlannedProgress(config, force, std::forward<Plan>(plan)));
   fmt::print("The record is written:\n{}", ProgressText(written.record, written.topic));
@@ -54,7 +56,7 @@ absl::Status Write(const Config& config, bool force, Plan&& plan) {
                "pipeline.progress is \"off\": the relay uses the record only with \"auto\" or "
                "\"required\"\n");
   }
-  return absl::OkStatus();
+  return ExitCode::kOk;
 }
 
 // Who writes the record, for a topic that has none.
@@ -79,24 +81,14 @@ void ReportForeign(const ProgressReading& reading, const std::string& topic) {
   }
 }
 
-ExitCode ExitWith(const absl::Status& status) {
-  return status.ok() ? ExitCode::kOk : Report(status);
-}
-
-ExitCode ShowProgress(const ProgressFlags& flags) {
-  const auto loaded = LoadCheckedConfig(flags.config);
-  if (!loaded.ok()) {
-    return Report(loaded.status());
-  }
-  const auto address = ProgressAddressFor(loaded->config);
-  if (!address.ok()) {
-    return Report(address.status());
-  }
-  const std::string& topic = address->topic;
-  const auto read = KafkaProgressTopic(loaded->config.kafka, -1).ReadExisting(*address);
+absl::StatusOr<ExitCode> ShowProgress(const ProgressFlags& flags) {
+  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadCheckedConfig(flags.config));
+  WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressFor(loaded.config));
+  const std::string& topic = address.topic;
+  const auto read = KafkaProgressTopic(loaded.config.kafka, -1).ReadExisting(address);
   const bool exists = !HasCode(read.status(), ErrorCode::kProgressMissing);
   if (!read.ok() && exists) {
-    return Report(read.status());
+    return read.status();
   }
   const std::optional<Progress> record = read.ok() ? read->record : std::nullopt;
   if (read.ok()) {
@@ -113,26 +105,19 @@ ExitCode ShowProgress(const ProgressFlags& flags) {
   return record ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
-ExitCode InitProgress(const ProgressFlags& flags) {
-  const auto loaded = LoadCheckedConfig(ForChange(flags.config));
-  return ExitWith(loaded.ok() ? Write(loaded->config, flags.force, PlanProgressInit)
-                              : loaded.status());
+absl::StatusOr<ExitCode> InitProgress(const ProgressFlags& flags) {
+  return Write(flags.config, flags.force, PlanProgressInit);
 }
 
-ExitCode SetProgress(const ProgressFlags& flags) {
+absl::StatusOr<ExitCode> SetProgress(const ProgressFlags& flags) {
   const auto lsn = Lsn::Parse(flags.lsn);
   if (!lsn || !lsn->valid()) {
-    return Report(Error(ErrorCode::kUsage,
-                        fmt::format("--lsn: invalid; expected a position such as 16/B374D848, got "
-                                    "\"{}\"",
-                                    Printable(flags.lsn, 60))));
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--lsn: invalid; expected a position such as 16/B374D848, got \"{}\"",
+                             Printable(flags.lsn, 60)));
   }
-  const auto loaded = LoadCheckedConfig(ForChange(flags.config));
-  return ExitWith(loaded.ok() ? Write(loaded->config, flags.force,
-                                      [&](const ProgressPlanInput& input) {
-                                        return PlanProgressSet(input, *lsn);
-                                      })
-                              : loaded.status());
+  return Write(flags.config, flags.force,
+               [&](const ProgressPlanInput& input) { return PlanProgressSet(input, *lsn); });
 }
 
 }  // namespace

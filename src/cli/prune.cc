@@ -82,35 +82,27 @@ bool DidSomething(const PruneCount& count) {
   return count.pruned > 0 || !count.partitions.created.empty() || !count.partitions.dropped.empty();
 }
 
-ExitCode Execute(const PruneFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const PruneFlags& flags) {
   ConfigFlags config_flags = ForChange(flags.config, flags.apply);
   config_flags.needs = {.postgres = true, .kafka = false};
-  const auto loaded = LoadConfig(config_flags);
-  if (!loaded.ok()) {
-    return Report(loaded.status());
-  }
-  const Config& config = loaded->config;
+  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadConfig(config_flags));
+  const Config& config = loaded.config;
   const PruneAction action = flags.apply ? PruneAction::kApply : PruneAction::kCount;
-  const auto outcome = Prune(config, flags, action);
-  if (!outcome.ok()) {
-    return Report(outcome.status());
-  }
+  WR_ASSIGN_OR_RETURN(const PruneOutcome outcome, Prune(config, flags, action));
   // After an error, only what was done before it.
-  if (outcome->error.ok() || DidSomething(outcome->count)) {
-    fmt::print(
-        "{}", flags.json ? PruneJson(action, *outcome) : PruneText(config.prune, action, *outcome));
+  if (outcome.error.ok() || DidSomething(outcome.count)) {
+    fmt::print("{}",
+               flags.json ? PruneJson(action, outcome) : PruneText(config.prune, action, outcome));
   }
-  if (!outcome->error.ok()) {
-    return Report(outcome->error);
-  }
-  if (!outcome->complete) {
-    return Report(Error(ErrorCode::kPruneUnproven,
-                        "the relay stopped streaming, or the connection reaches another server"));
+  WR_RETURN_IF_ERROR(outcome.error);
+  if (!outcome.complete) {
+    return Error(ErrorCode::kPruneUnproven,
+                 "the relay stopped streaming, or the connection reaches another server");
   }
   if (!flags.apply) {
     fmt::print(stderr, "Nothing was changed. To do this: the same command with --apply\n");
   }
-  return outcome->count.partitions.problems.empty() ? ExitCode::kOk : ExitCode::kProblemsFound;
+  return outcome.count.partitions.problems.empty() ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
 }  // namespace

@@ -189,7 +189,8 @@ ExitCode ReportRefused(const absl::Status& error) {
 }
 
 // A slot that works: at most, it becomes a failover slot.
-ExitCode NothingToRecover(const Config& config, const RecoverFlags& flags, Recovery& recovery) {
+absl::StatusOr<ExitCode> NothingToRecover(const Config& config, const RecoverFlags& flags,
+                                          Recovery& recovery) {
   if (flags.json) {
     fmt::print("{}", PlanJson(config, std::nullopt));
     return ExitCode::kOk;
@@ -204,10 +205,7 @@ ExitCode NothingToRecover(const Config& config, const RecoverFlags& flags, Recov
         kFailoverPlan);
     return ExitCode::kOk;
   }
-  const absl::Status enabled = recovery.EnableFailover();
-  if (!enabled.ok()) {
-    return Report(enabled);
-  }
+  WR_RETURN_IF_ERROR(recovery.EnableFailover());
   fmt::print("It is a failover slot now.\n");
   return ExitCode::kOk;
 }
@@ -228,7 +226,8 @@ ExitCode Apply(const Config& config, const RecoverPlan& plan, Recovery& recovery
   return ExitCode::kOk;
 }
 
-ExitCode Recover(const Config& config, const RecoverFlags& flags, Recovery& recovery) {
+absl::StatusOr<ExitCode> Recover(const Config& config, const RecoverFlags& flags,
+                                 Recovery& recovery) {
   auto plan = recovery.Plan();
   if (!plan.ok()) {
     return ReportRefused(plan.status());
@@ -258,16 +257,11 @@ ExitCode Recover(const Config& config, const RecoverFlags& flags, Recovery& reco
   return Apply(config, **plan, recovery);
 }
 
-ExitCode Execute(const RecoverFlags& flags) {
-  const auto options = OptionsOf(flags);
-  if (!options.ok()) {
-    return Report(options.status());
-  }
-  auto loaded = LoadCheckedConfig(ForChange(flags.config, !flags.apply.empty()));
-  if (!loaded.ok()) {
-    return Report(loaded.status());
-  }
-  Config& config = loaded->config;
+absl::StatusOr<ExitCode> Execute(const RecoverFlags& flags) {
+  WR_ASSIGN_OR_RETURN(const RecoverOptions options, OptionsOf(flags));
+  WR_ASSIGN_OR_RETURN(LoadedConfig loaded,
+                      LoadCheckedConfig(ForChange(flags.config, !flags.apply.empty())));
+  Config& config = loaded.config;
   config.pipeline.max_in_flight_records =
       std::min(config.pipeline.max_in_flight_records, kMostInFlight);
   const SystemClock clock;
@@ -284,7 +278,7 @@ ExitCode Execute(const RecoverFlags& flags) {
                          [&](const RecordAges& ages) {
                            return ReadDeletedAtOnce(config.kafka, ages, clock.WallNow());
                          }},
-                    *options);
+                    options);
   return Recover(config, flags, recovery);
 }
 

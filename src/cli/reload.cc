@@ -36,19 +36,19 @@ ExitCode ReloadProcess(const ControlPeer& peer) {
   return word == "failed" ? ExitCode::kConfiguration : ExitCode::kOk;
 }
 
-ExitCode Execute(const ReloadFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const ReloadFlags& flags) {
   AnnounceConfig(flags.config_dir.empty()
                      ? FindConfigFile(flags.config)
                      : FoundConfig{.path = flags.config_dir, .how = "--config-dir"});
   const std::string path = ConfigPath(flags.config_dir, flags.config);
   const auto peers = TrustedPeers(ProcessControlPrefix(path));
   if (peers.empty()) {
-    return Report(Error(
+    return Error(
         ErrorCode::kRelaySilent,
         fmt::format("no walrelay process with the configuration {} runs on this host as this user",
                     path.empty() ? "without a file" : path),
         "Run it where walrelay run runs (kubectl exec, docker exec), with the same --config or "
-        "--config-dir, as the same user; or send SIGHUP to the process."));
+        "--config-dir, as the same user; or send SIGHUP to the process.");
   }
   ExitCode code = ExitCode::kOk;
   for (const ControlPeer& peer : peers) {

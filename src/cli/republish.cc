@@ -223,16 +223,13 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
   return result;
 }
 
-ExitCode Execute(const RepublishFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const RepublishFlags& flags) {
   ConfigFlags config_flags = ForChange(flags.config, !flags.dry_run);
   // Nothing is sent: the brokers need not be configured.
   config_flags.needs.kafka = !flags.dry_run || !flags.after_lsn.empty();
-  const auto loaded = LoadCheckedConfig(config_flags);
-  if (!loaded.ok()) {
-    return Report(loaded.status());
-  }
-  const absl::Status result = Republish(loaded->config, flags);
-  return result.ok() ? ExitCode::kOk : Report(result);
+  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadCheckedConfig(config_flags));
+  WR_RETURN_IF_ERROR(Republish(loaded.config, flags));
+  return ExitCode::kOk;
 }
 
 }  // namespace

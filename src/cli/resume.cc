@@ -144,10 +144,10 @@ Shown ShowAll(const std::vector<ControlPeer>& peers) {
   return shown;
 }
 
-ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers) {
+absl::StatusOr<ExitCode> Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers) {
   const Shown shown = ShowAll(peers);
   if (shown.peers.empty()) {
-    return Report(Error(ErrorCode::kRelaySilent, "no relay of this slot answers"));
+    return Error(ErrorCode::kRelaySilent, "no relay of this slot answers");
   }
   if (!shown.held) {
     return ExitCode::kOk;
@@ -169,16 +169,13 @@ ExitCode Resume(const ResumeFlags& flags, const std::vector<ControlPeer>& peers)
   return code;
 }
 
-ExitCode Execute(const ResumeFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const ResumeFlags& flags) {
   ConfigFlags config_flags = ForChange(flags.config, flags.accept);
   // The command connects to the relay only. Slot and DSN are used to find the socket's name.
   config_flags.needs = {.postgres = false, .kafka = false};
-  const auto loaded = LoadConfig(config_flags);
-  if (!loaded.ok()) {
-    return Report(loaded.status());
-  }
-  const auto relays = FindLocalRelays(loaded->config.source);
-  return relays.ok() ? Resume(flags, *relays) : Report(relays.status());
+  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadConfig(config_flags));
+  WR_ASSIGN_OR_RETURN(const std::vector<ControlPeer> relays, FindLocalRelays(loaded.config.source));
+  return Resume(flags, relays);
 }
 
 }  // namespace

@@ -130,14 +130,12 @@ ExitCode Run(const RunFlags& flags, SignalFd& signals, Worker* worker) {
 
 // Signals are blocked before any thread starts: threads inherit the mask, so that only the main
 // thread receives them.
-ExitCode Execute(const RunFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const RunFlags& flags) {
   if (flags.config_dir.empty()) {
     DaemonSignals signals;
     return Run(flags, signals, nullptr);
   }
-  const absl::StatusOr<ExitCode> code =
-      RunInWorker([&flags](Worker& worker) { return Run(flags, worker.signals(), &worker); });
-  return code.ok() ? *code : Report(code.status());
+  return RunInWorker([&flags](Worker& worker) { return Run(flags, worker.signals(), &worker); });
 }
 
 }  // namespace

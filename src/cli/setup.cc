@@ -244,30 +244,24 @@ absl::Status Apply(const Config& config, const SetupOptions& options) {
   return absl::OkStatus();
 }
 
-ExitCode Execute(const SetupFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const SetupFlags& flags) {
   ConfigFlags config_flags = ForChange(flags.config, flags.apply);
   // Printing the script needs no server.
   config_flags.needs = {.postgres = flags.apply, .kafka = false};
-  auto loaded = LoadConfig(config_flags);
-  if (!loaded.ok()) {
-    return Report(loaded.status());
-  }
+  WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(config_flags));
   if (!flags.config.dsn.empty()) {
-    ForgetPasswordOfTheFile(*loaded);
+    ForgetPasswordOfTheFile(loaded);
   }
-  const auto options = OptionsOf(flags, loaded->config);
-  if (!options.ok()) {
-    return Report(options.status());
-  }
+  WR_ASSIGN_OR_RETURN(const SetupOptions options, OptionsOf(flags, loaded.config));
   if (!flags.apply) {
-    fmt::print("{}", SetupScript(loaded->config.source, *options));
-    if (loaded->config.pipeline.requires_record()) {
+    fmt::print("{}", SetupScript(loaded.config.source, options));
+    if (loaded.config.pipeline.requires_record()) {
       fmt::print("\n-- Then write the first progress record: walrelay progress init\n");
     }
     return ExitCode::kOk;
   }
-  const absl::Status status = Apply(loaded->config, *options);
-  return status.ok() ? ExitCode::kOk : Report(status);
+  WR_RETURN_IF_ERROR(Apply(loaded.config, options));
+  return ExitCode::kOk;
 }
 
 }  // namespace

@@ -182,32 +182,26 @@ void Show(std::string_view text, bool json, bool watch) {
 }
 
 // Without the fallback to Postgres: a probe asks about this process.
-ExitCode Probe(const Config& config, const std::string& probe) {
-  const auto answer = Get(config, probe == "live" ? "/livez" : "/readyz");
-  if (!answer.ok()) {
-    return Report(answer.status());
-  }
+absl::StatusOr<ExitCode> Probe(const Config& config, const std::string& probe) {
+  WR_ASSIGN_OR_RETURN(const HttpAnswer answer, Get(config, probe == "live" ? "/livez" : "/readyz"));
   const auto status = Get(config, "/status.json");
   WarnOfAnotherRelay(config, status.ok() ? std::string_view(status->body) : "");
-  fmt::print("{}", PrintableLines(answer->body));
-  return answer->status == 200 ? ExitCode::kOk : ExitCode::kProblemsFound;
+  fmt::print("{}", PrintableLines(answer.body));
+  return answer.status == 200 ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
-ExitCode Execute(const StatusFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const StatusFlags& flags) {
   ConfigFlags config_flags = flags.config;
   // A probe in a container may have no DSN; without one the fallback is not available.
   config_flags.needs = {.postgres = false, .kafka = false};
-  const auto loaded = LoadConfig(config_flags);
-  if (!loaded.ok()) {
-    return Report(loaded.status());
-  }
+  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadConfig(config_flags));
   if (!flags.probe.empty()) {
-    return Probe(loaded->config, flags.probe);
+    return Probe(loaded.config, flags.probe);
   }
   // An error does not end --watch: the relay may be restarting.
   Reaper reaper;
   while (true) {
-    const auto text = FetchStatus(loaded->config, flags.json, reaper);
+    const auto text = FetchStatus(loaded.config, flags.json, reaper);
     if (text.ok()) {
       Show(*text, flags.json, flags.watch);
     } else if (const ExitCode code = Report(text.status()); !flags.watch) {

@@ -64,16 +64,10 @@ absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
   return different;
 }
 
-ExitCode Execute(const VerifyFlags& flags) {
-  const auto loaded = LoadCheckedConfig(flags.config);
-  if (!loaded.ok()) {
-    return Report(loaded.status());
-  }
-  const auto different = Verify(loaded->config, flags);
-  if (!different.ok()) {
-    return Report(different.status());
-  }
-  return *different == 0 ? ExitCode::kOk : ExitCode::kProblemsFound;
+absl::StatusOr<ExitCode> Execute(const VerifyFlags& flags) {
+  WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadCheckedConfig(flags.config));
+  WR_ASSIGN_OR_RETURN(const size_t different, Verify(loaded.config, flags));
+  return different == 0 ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ void Declare(FlagSet& set, VersionFlags& flags) {
   set.Add("--json", flags.json, "Print JSON");
 }
 
-ExitCode Execute(const VersionFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const VersionFlags& flags) {
   const int libpq = LibpqVersion();
   const std::string libpq_text = fmt::format("{}.{}", libpq / 10000, libpq % 10000);
   if (flags.json) {

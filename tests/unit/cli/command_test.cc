@@ -22,22 +22,22 @@ void Declare(FlagSet& set, TestFlags& flags) {
   set.Add("--code", flags.code, "INT", "The exit code");
 }
 
-ExitCode Execute(const TestFlags& flags) {
+absl::StatusOr<ExitCode> Execute(const TestFlags& flags) {
   return static_cast<ExitCode>(flags.code);
 }
 
-ExitCode PrintTree(const TestFlags& /*flags*/, const AllCommands& all) {
+absl::StatusOr<ExitCode> PrintTree(const TestFlags& /*flags*/, const AllCommands& all) {
   for (const CommandNode& command : all.Tree().program.commands) {
     fmt::print("{}\n", command.name);
   }
   return ExitCode::kOk;
 }
 
-ExitCode PrintHelp(const TestFlags& /*flags*/, const AllCommands& all) {
+absl::StatusOr<ExitCode> PrintHelp(const TestFlags& /*flags*/, const AllCommands& all) {
   return all.PrintHelp({"group", "inner"});
 }
 
-ExitCode Fail() {
+absl::StatusOr<ExitCode> Fail() {
   return ExitCode::kData;
 }
 

@@ -1,8 +1,8 @@
+#include "cli/command.h"
+
 #include <fmt/format.h>
 
 #include <cstdio>
-
-#include "cli/command.h"
 
 namespace walrelay {
 
