@@ -74,17 +74,17 @@ absl::StatusOr<Token> OidcTokenSource::Fetch(int interrupt_fd) {
   if (!oauth_.scope.empty()) {
     form += "&scope=" + UriEncode(oauth_.scope);
   }
-  const auto reply =
-      CallHttp({.method = "POST",
-                .url = oauth_.token_endpoint,
-                .clear_text = true,  // CheckKafkaTransport() has judged the URL
-                .headers = {Secret("Authorization: Basic " + absl::Base64Escape(ToAbsl(login.Reveal()))),
-                            Secret("Content-Type: application/x-www-form-urlencoded"),
-                            Secret("Accept: application/json")},
-                .body = Secret(form),
-                .ca_file = oauth_.token_endpoint_ca_file,
-                .timeout = oauth_.timeout,
-                .interrupt_fd = interrupt_fd});
+  const auto reply = CallHttp(
+      {.method = "POST",
+       .url = oauth_.token_endpoint,
+       .clear_text = true,  // CheckKafkaTransport() has judged the URL
+       .headers = {Secret("Authorization: Basic " + absl::Base64Escape(ToAbsl(login.Reveal()))),
+                   Secret("Content-Type: application/x-www-form-urlencoded"),
+                   Secret("Accept: application/json")},
+       .body = Secret(form),
+       .ca_file = oauth_.token_endpoint_ca_file,
+       .timeout = oauth_.timeout,
+       .interrupt_fd = interrupt_fd});
   if (!reply.ok()) {
     return absl::IsCancelled(reply.status()) ? reply.status() : Fail(MessageOf(reply.status()));
   }

@@ -121,8 +121,7 @@ TEST_F(MskRegionTest, TokenIsMadeOfTheCredentialsOfTheEnvironment) {
   ASSERT_THAT(source, IsOk());
   const auto token = (*source)->Fetch(-1);
   ASSERT_THAT(token, IsOk());
-  EXPECT_THAT(Decoded(token->value),
-              ::testing::HasSubstr("X-Amz-Credential=AKIDENV%2F"));
+  EXPECT_THAT(Decoded(token->value), ::testing::HasSubstr("X-Amz-Credential=AKIDENV%2F"));
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ TEST_F(OidcTokenSourceTest, ClientCredentialsAreExchangedForAToken) {
   const auto request = server_.requests().at(0);
   EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(request.path, "/token?secret=hunter2");
-  EXPECT_EQ(request.headers.at("authorization"), "Basic " + absl::Base64Escape("relay%3A1:s3%20cret"));
+  EXPECT_EQ(request.headers.at("authorization"),
+            "Basic " + absl::Base64Escape("relay%3A1:s3%20cret"));
   EXPECT_EQ(request.headers.at("content-type"), "application/x-www-form-urlencoded");
   EXPECT_EQ(request.body, "grant_type=client_credentials&scope=kafka.write%20offline");
 }

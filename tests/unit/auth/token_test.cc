@@ -20,7 +20,8 @@ const WallTime kNow{seconds(1'000'000)};
 constexpr Micros kLifetime = minutes(5);
 
 std::string Jwt(std::string_view claims) {
-  return fmt::format("{}.{}.c2ln", absl::WebSafeBase64Escape(R"({"alg":"none"})"), absl::WebSafeBase64Escape(ToAbsl(claims)));
+  return fmt::format("{}.{}.c2ln", absl::WebSafeBase64Escape(R"({"alg":"none"})"),
+                     absl::WebSafeBase64Escape(ToAbsl(claims)));
 }
 
 // Seconds from kNow to the expiry.
@@ -36,7 +37,9 @@ TEST(TokenTest, JwtStatesWhenItExpires) {
 }
 
 TEST(TokenTest, JwtWithoutSignatureIsRead) {
-  EXPECT_EQ(LifetimeOf("eyJhbGciOiJub25lIn0." + absl::WebSafeBase64Escape(R"({"exp":1000060})") + "."), 60);
+  EXPECT_EQ(
+      LifetimeOf("eyJhbGciOiJub25lIn0." + absl::WebSafeBase64Escape(R"({"exp":1000060})") + "."),
+      60);
 }
 
 TEST(TokenTest, OtherTokensHaveTheConfiguredLifetime) {
