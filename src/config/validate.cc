@@ -176,7 +176,6 @@ class Validator {
     }
   }
 
-  // Dropping the slot requires an explicit limit, and excludes the automatic creation of a slot.
   // One source of the password: which of two would be used could not be seen in the file.
   void CheckPassword() {
     const SourceConfig& source = config_.source;
@@ -191,6 +190,7 @@ class Validator {
     }
   }
 
+  // Dropping the slot requires an explicit limit, and excludes the automatic creation of a slot.
   void CheckRetention() {
     const SourceConfig& source = config_.source;
     if (source.on_retained_limit != OnRetainedLimit::kDropSlot) {

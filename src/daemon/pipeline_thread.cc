@@ -86,7 +86,7 @@ SlotSampler::Callbacks MakeCallbacks(StatusBoard& board, EventLoop& loop, const 
                      [&board](std::vector<TableReading> tables) {
                        board.SetTables(std::move(tables));
                      }},
-      .look_failed = [&board](const absl::Status& error) { board.SetLookFailure(error); }};
+      .sample_failed = [&board](const absl::Status& error) { board.SetSampleFailure(error); }};
 }
 
 // Pruning writes WAL, which the slot retains. Without a sample nothing is known of the slot.

@@ -60,19 +60,19 @@ void SlotCopyWatch::Report(std::vector<SlotCopy> copies) {
   std::map<std::string, SlotCopy> now;
   for (const SlotCopy& copy : copies) {
     metrics_.slot_copy_ready[copy.host].Set(copy.survives() ? 1 : 0);
-    const auto before = told_.find(copy.host);
-    if (before == told_.end() || before->second.problems != copy.problems ||
+    const auto before = logged_.find(copy.host);
+    if (before == logged_.end() || before->second.problems != copy.problems ||
         before->second.unreachable != copy.unreachable) {
       LogCopy(copy);
     }
     now.insert_or_assign(copy.host, copy);
   }
-  for (const auto& [host, copy] : told_) {
+  for (const auto& [host, copy] : logged_) {
     if (!now.contains(host)) {
       metrics_.slot_copy_ready.Remove(host);  // promoted
     }
   }
-  told_ = std::move(now);
+  logged_ = std::move(now);
   reported_(std::move(copies));
 }
 

@@ -30,7 +30,7 @@ class SlotCopyWatch {
   const Config& config_;
   Metrics& metrics_;
   Reported reported_;
-  std::map<std::string, SlotCopy> told_;  // by host, as logged last
+  std::map<std::string, SlotCopy> logged_;  // by host, as logged last
   WorkerThread worker_;                   // last
 };
 

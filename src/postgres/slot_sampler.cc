@@ -69,7 +69,7 @@ void SlotSampler::Run(Micros delay) {
       return;
     }
     if (!status.ok()) {
-      OnLookFailed(status);
+      OnSampleFailed(status);
     }
   }
 }
@@ -127,7 +127,7 @@ absl::Status SlotSampler::SampleSlot() {
 void SlotSampler::Classify(SlotSample& sample) {
   watch_.Add(clock_.Now(), sample, callbacks_.stream ? callbacks_.stream() : OwnStream());
   // One line per change, and not per sample.
-  if (sample.risk == told_) {
+  if (sample.risk == logged_risk_) {
     return;
   }
   if (const absl::Status risk = RiskStatus(sample); !risk.ok()) {
@@ -137,7 +137,7 @@ void SlotSampler::Classify(SlotSample& sample) {
     LogInfo("slot_risk", "slot risk changed",
             {{"risk", NameOf(sample.risk)}, {"retained_bytes", sample.retained_bytes()}});
   }
-  told_ = sample.risk;
+  logged_risk_ = sample.risk;
 }
 
 // A value that is not known removes its series: 0 would look like a measurement.
@@ -246,11 +246,11 @@ absl::Status SlotSampler::IdentifyPublication() {
   return absl::OkStatus();
 }
 
-void SlotSampler::OnLookFailed(const absl::Status& error) {
+void SlotSampler::OnSampleFailed(const absl::Status& error) {
   metrics_.slot_sample_errors->Increment();
   LogDebug("slot_sample_failed", MessageOf(error));
-  if (callbacks_.look_failed) {
-    callbacks_.look_failed(error);
+  if (callbacks_.sample_failed) {
+    callbacks_.sample_failed(error);
   }
   connection_.reset();
   if (HasCode(error, ErrorCode::kPostgresShuttingDown)) {

@@ -51,7 +51,7 @@ class SlotSampler {
     std::function<OwnStream()> stream;
     TableCounter::Callbacks tables;
     // A sample failed, or was incomplete. May be empty.
-    std::function<void(const absl::Status&)> look_failed;
+    std::function<void(const absl::Status&)> sample_failed;
   };
 
   // All arguments must outlive the sampler.
@@ -86,7 +86,7 @@ class SlotSampler {
   // Reports the identity of the publication, for the relay to compare, and the xids of the sample.
   absl::Status IdentifyPublication();
   // A failed sample may be the first sign of a shutdown.
-  void OnLookFailed(const absl::Status& error);
+  void OnSampleFailed(const absl::Status& error);
   // Waits until the next sample is due. False: stop.
   bool Rest(Micros duration);
   // Whether the server has closed the connection, or has announced it.
@@ -106,7 +106,7 @@ class SlotSampler {
   bool terminated_ = false;  // the server announced that it closes this connection
   SlotWatch watch_;
   // The risk that was logged last.
-  SlotRisk told_ = SlotRisk::kNone;
+  SlotRisk logged_risk_ = SlotRisk::kNone;
   std::optional<SpillCounters> spill_;  // in the last sample
   TableCounter tables_;
   WorkerThread worker_;  // last

@@ -262,7 +262,7 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
   }
   // Once for all: the views of pending() are valid until then.
   parts_.source.Consume(handled);
-  looked_at_ -= std::min(looked_at_, handled);
+  announced_ -= std::min(announced_, handled);
   WR_CHECK(parts_.source.pending().size() + handled == received, "handled messages are consumed");
   // A drain does not handle the remaining messages: do not wake up for them.
   const bool rest_waits = !draining && !parts_.source.pending().empty();
@@ -275,12 +275,12 @@ absl::Status Session::HandlePending(MonoTime now, bool draining) {
 // topics takes no longer for many than for one.
 void Session::LookAhead(size_t first) {
   const std::span<const std::string_view> pending = parts_.source.pending();
-  if (looked_at_ < first) {
-    looked_at_ = first;
+  if (announced_ < first) {
+    announced_ = first;
     parts_.pipeline.BeginLookAhead();
   }
-  for (; looked_at_ < pending.size(); ++looked_at_) {
-    const auto data = pgoutput::DecodeCopyData(pending[looked_at_]);
+  for (; announced_ < pending.size(); ++announced_) {
+    const auto data = pgoutput::DecodeCopyData(pending[announced_]);
     const auto* xlog_data = data.ok() ? std::get_if<pgoutput::XLogData>(&*data) : nullptr;
     if (!data.ok() || (xlog_data != nullptr && !parts_.pipeline.LookAhead(*xlog_data))) {
       return;

@@ -173,7 +173,7 @@ class Session {
   bool at_rest_ = false;
   bool claimed_;
   std::optional<MonoTime> burst_since_;  // arrival of the oldest pending message
-  size_t looked_at_ = 0;                 // pending messages whose topics are announced
+  size_t announced_ = 0;                 // pending messages whose topics are announced
   Wait wait_ = Wait::kNone;              // of the next message
   std::optional<MonoTime> stalled_since_;
   absl::Status blocking_error_;

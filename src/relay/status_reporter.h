@@ -90,9 +90,9 @@ class StatusReporter {
   absl::Status RecordingStatus(MonoTime now) const;
   // "" while nothing is waited for.
   std::string WaitReason(MonoTime now, const Session* session) const;
-  // Logs a state, or an error code, that differs from the published one.
   // Shows other threads what the stream has published.
   void PublishProof(MonoTime now);
+  // Logs a state, or an error code, that differs from the published one.
   void OnChange(const RelayStatus& status, const Session* session);
   RelayFigures Figures(MonoTime now, const Session* session) const;
   // nullopt with pipeline.progress = "off".

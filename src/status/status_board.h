@@ -235,7 +235,7 @@ class StatusBoard {
     shown_.pruning = std::move(pruning);
   }
   // The last sample failed. REQUIRES: !failure.ok().
-  void SetLookFailure(const absl::Status& failure) {
+  void SetSampleFailure(const absl::Status& failure) {
     WR_CHECK(!failure.ok(), "a failure has a cause");
     const std::lock_guard lock(mutex_);
     shown_.sampler.failure = failure;

@@ -106,9 +106,9 @@ void StatusNotifier::NotifyState(const std::vector<ReportedPipeline>& pipelines)
     text += "READY=1\n";
   }
   // Only changes: most of the time the line is the same.
-  if (std::string line = StatusLine(pipelines); line != told_) {
+  if (std::string line = StatusLine(pipelines); line != last_status_) {
     text += fmt::format("STATUS={}\n", line);
-    told_ = std::move(line);
+    last_status_ = std::move(line);
   }
   if (!text.empty()) {
     manager_.Notify(text);
@@ -119,17 +119,17 @@ void StatusNotifier::NotifyProgress(const ReportedPipeline& pipeline) {
   const LogScope scope(pipeline.identity);
   if (pipeline.board->Read().state != RelayState::kCatchingUp) {
     // The next backlog is reported at once.
-    progress_told_.erase(pipeline.name);
+    progress_sent_.erase(pipeline.name);
     return;
   }
   // On a terminal, progress is one line that is updated in place.
   const MonoTime now = clock_.Now();
-  const auto told = progress_told_.find(pipeline.name);
-  if (told != progress_told_.end() && now - told->second < kBetweenProgress &&
+  const auto told = progress_sent_.find(pipeline.name);
+  if (told != progress_sent_.end() && now - told->second < kBetweenProgress &&
       !LogReplacesProgress()) {
     return;
   }
-  progress_told_[pipeline.name] = now;
+  progress_sent_[pipeline.name] = now;
   // The lag is known from the sampler's connection. Before its first sample there is nothing to
   // report.
   const auto slot = pipeline.board->slot();

@@ -56,8 +56,8 @@ class StatusNotifier {
   MonoTime due_;  // next read of the boards
   bool ready_ = false;
   bool stopping_ = false;
-  std::string told_;                               // last STATUS sent
-  std::map<std::string, MonoTime> progress_told_;  // by pipeline, while it catches up
+  std::string last_status_;                               // last STATUS sent
+  std::map<std::string, MonoTime> progress_sent_;  // by pipeline, while it catches up
 };
 
 // Logs the full state; an operator requests it with a signal.

@@ -26,7 +26,7 @@ int Oracle::NewEvent(uint32_t key, Flaw flaw, uint32_t size) {
 void Oracle::OnCommit(Lsn commit_lsn, std::vector<int> events) {
   for (const int id : events) {
     Event& event = events_[Index(id)];
-    event.fate = PropertyResult::kCommitted;
+    event.fate = EventFate::kCommitted;
     if (event.key >= key_order_.size()) {
       key_order_.resize(event.key + 1);
       key_appeared_.resize(event.key + 1);
@@ -43,8 +43,8 @@ void Oracle::OnLogTruncated(Lsn end) {
   while (!commits_.empty() && commits_.back().commit_lsn >= end) {
     for (const int id : commits_.back().events) {
       Event& event = events_[Index(id)];
-      event.fate = event.fate == PropertyResult::kDurable ? PropertyResult::kVanished
-                                                          : PropertyResult::kRolledBack;
+      event.fate = event.fate == EventFate::kDurable ? EventFate::kVanished
+                                                          : EventFate::kRolledBack;
     }
     commits_.pop_back();
   }
@@ -141,7 +141,7 @@ void Oracle::OnAppended(int id, bool dead_letter) {
   Digest(1);
   Digest(Index(id));
   Event& event = events_[Index(id)];
-  if (event.fate != PropertyResult::kDurable && event.fate != PropertyResult::kVanished) {
+  if (event.fate != EventFate::kDurable && event.fate != EventFate::kVanished) {
     Fail("I2 no phantom", fmt::format("event {} was never committed", id));
   }
   if (dead_letter != (event.flaw != Flaw::kNone) && !WasRefused(id)) {
@@ -172,7 +172,7 @@ void Oracle::AllowRepeats() {
 void Oracle::OnDecided(int id, Lsn frontier, Lsn partial) {
   OnReported(id);
   const Event& event = events_[Index(id)];
-  if (event.fate == PropertyResult::kDurable && event.commit_lsn >= frontier &&
+  if (event.fate == EventFate::kDurable && event.commit_lsn >= frontier &&
       event.commit_lsn != partial) {
     Fail("EO3 progress", fmt::format("event {} is committed with a progress record that covers "
                                      "only {}",
@@ -234,7 +234,7 @@ void Oracle::CheckPresent(const std::vector<int>& events) {
 }
 
 void Oracle::CheckFirstAppearance(int id, const Event& event) {
-  if (event.fate != PropertyResult::kDurable || event.flaw != Flaw::kNone) {
+  if (event.fate != EventFate::kDurable || event.flaw != Flaw::kNone) {
     return;
   }
   const std::vector<int>& order = key_order_[event.key];
@@ -264,7 +264,7 @@ bool Oracle::Skipped(const Event& event) const {
 }
 
 bool Oracle::Expected(const Event& event) const {
-  return event.fate == PropertyResult::kDurable && !event.excused && !Skipped(event);
+  return event.fate == EventFate::kDurable && !event.excused && !Skipped(event);
 }
 
 bool Oracle::Safe(const Event& event) const {

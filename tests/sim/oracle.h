@@ -27,7 +27,7 @@ namespace walrelay::sim {
 // Why a row cannot be published as it is.
 enum class Flaw : uint8_t { kNone, kNullKey, kNullType, kBadTopic, kTooLarge };
 
-enum class PropertyResult : uint8_t {
+enum class EventFate : uint8_t {
   kOpen,        // its transaction is in progress
   kRolledBack,  // or lost in a crash before it was flushed
   kCommitted,   // not flushed yet
@@ -39,7 +39,7 @@ struct Event {
   uint32_t key = 0;
   Flaw flaw = Flaw::kNone;
   uint32_t size = 0;
-  PropertyResult fate = PropertyResult::kOpen;
+  EventFate fate = EventFate::kOpen;
   uint32_t order = 0;            // among the events of its key
   uint32_t present = 0;          // copies that are in Kafka
   bool appeared = false;         // appended at least once
@@ -74,7 +74,7 @@ class Oracle {
 
   // --- truth ---
   int NewEvent(uint32_t key, Flaw flaw, uint32_t size);
-  void OnRollback(int event) { events_[Index(event)].fate = PropertyResult::kRolledBack; }
+  void OnRollback(int event) { events_[Index(event)].fate = EventFate::kRolledBack; }
   void OnCommit(Lsn commit_lsn, std::vector<int> events);
   // The transaction of `events` becomes visible to other sessions. `confirmed`: after the
   // synchronous standby received it.
@@ -84,7 +84,7 @@ class Oracle {
   // From now on no event may be published before it is visible.
   void RequireVisible() { visibility_required_ = true; }
   void OnDurable(int event) {
-    events_[Index(event)].fate = PropertyResult::kDurable;
+    events_[Index(event)].fate = EventFate::kDurable;
     events_[Index(event)].durable_at = clock_.Now();
   }
   // The WAL is truncated at `end`: transactions that committed after it are lost.

@@ -86,7 +86,7 @@ class RelayProcess final : private RelayHost {
   // and its callbacks do it.
   void OnSlotSampled(SlotSample sample);
   void OnPublicationChecked(const SourceInfo& info);
-  void OnLookFailed(const absl::Status& error) { pipeline_->board.SetLookFailure(error); }
+  void OnSampleFailed(const absl::Status& error) { pipeline_->board.SetSampleFailure(error); }
   // Call it each second: what the status page says must be true.
   void CheckTruth();
   void WedgeClient();

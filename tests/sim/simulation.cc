@@ -200,7 +200,7 @@ void Simulation::SampleSlot(RelayProcess& process) {
   }
   if (postgres_.power() != SimPostgres::Power::kUp || network_.unreachable ||
       network_.login_refused || network_.secret_unreadable || network_.full) {
-    process.OnLookFailed(Error(ErrorCode::kPostgresUnreachable, "no connection"));
+    process.OnSampleFailed(Error(ErrorCode::kPostgresUnreachable, "no connection"));
     return;
   }
   process.OnSlotSampled(postgres_.SampleSlot());

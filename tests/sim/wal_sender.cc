@@ -52,10 +52,10 @@ void WalSender::Pump() {
     if (stopping_) {
       CheckDone();
     } else if (write_ < sent_ && flush_ < sent_ && !waiting_for_reply_ && link_->HasRoom() &&
-               (replied_ || told_ < sent_)) {
+               (replied_ || reported_ < sent_)) {
       SendKeepalive(false);
       replied_ = false;
-      told_ = sent_;
+      reported_ = sent_;
     }
   }
   ArmTimer();

@@ -90,7 +90,7 @@ class WalSender : public std::enable_shared_from_this<WalSender> {
   bool waiting_for_reply_ = false;
   // The server tells a client that lags once, and again after each reply.
   bool replied_ = false;
-  Lsn told_;
+  Lsn reported_;
   bool timer_armed_ = false;
 };
 

@@ -57,7 +57,7 @@ class CredentialWatch {
   void Stop() { worker_.Stop(); }
   // Checks the files now, after a refused login.
   // Does not wait for the check. A repeated call before it is merged with it.
-  void LookNow() { worker_.Wake(); }
+  void CheckNow() { worker_.Wake(); }
 
   // A certificate, a key or a key's password has changed, and was the same in two consecutive
   // checks.
@@ -77,7 +77,7 @@ class CredentialWatch {
     friend bool operator==(const Identity&, const Identity&) = default;
   };
 
-  // The body of the thread: a check per interval, or at once after LookNow().
+  // The body of the thread: a check per interval, or at once after CheckNow().
   void Run();
   void CheckForChanges();
   // Each compares one kind of file with what the client has.

@@ -513,7 +513,7 @@ void KafkaProducer::OnErrorEvent(rd_kafka_event_t* event) {
   // An error may mean that a leader has moved.
   client_->topics->WantRefresh();
   if (kind == ClientHealth::ErrorKind::kLoginRefused) {
-    client_->credentials->LookNow();
+    client_->credentials->CheckNow();
     if (TokenRefresher* tokens = client_->handle.get_deleter().tokens.get()) {
       health_.ExplainTrouble(tokens->failure());
       tokens->RefreshNow();

@@ -6,13 +6,13 @@
 // denied. Later, periodically, for all topics in use at once: their partition counts and leaders.
 // And while no broker is reachable: whether one answers again.
 //
-// Each request blocks, so the metadata_fetcher sends them from its own thread, one at a time.
+// Each request blocks, so the fetcher sends them from its own thread, one at a time.
 // Topics that wait share a request, which names every topic that the client knows.
 //
 // If the brokers create topics on demand (auto.create.topics.enable), requesting a topic's metadata
 // creates it, as with every producer.
 //
-// Threads: call all methods from one thread; the answers come from the metadata_fetcher's thread.
+// Threads: call all methods from one thread; the answers come from its thread.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -43,7 +43,7 @@ class TopicMetadataFetcher {
     bool asked = true;
   };
 
-  // `client` must outlive the metadata_fetcher. `wakeup_fd`, an eventfd, is signalled when an
+  // `client` must outlive the fetcher. `wakeup_fd`, an eventfd, is signalled when an
   // answer has arrived.
   TopicMetadataFetcher(rd_kafka_t* client, int wakeup_fd);
   // Waits for the current request: at most half a second, or four seconds if brokers answer slowly.

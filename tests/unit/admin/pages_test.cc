@@ -140,7 +140,7 @@ TEST_F(PagesTest, MissingCheckIsReportedAsUnknown) {
   Publish(RelayState::kStarting);
   EXPECT_THAT(Ready(true).body, HasSubstr("[?] publication and tables: not checked yet\n"
                                           "[?] slot: not checked yet\n"));
-  board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
+  board_.SetSampleFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
   EXPECT_THAT(Ready(true).body,
               HasSubstr("[?] publication and tables: not checked yet (WR-2001 refused)\n"));
 }
@@ -149,7 +149,7 @@ TEST_F(PagesTest, StaleCheckIsReportedAsUnknown) {
   Publish(RelayState::kDegraded);
   board_.SetSlot({.exists = true}, clock_.WallNow());
   board_.SetSourceProblem(absl::OkStatus(), clock_.WallNow());
-  board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
+  board_.SetSampleFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
   EXPECT_THAT(Ready(true).body,
               AllOf(HasSubstr("[?] publication and tables: as required, checked"),
                     HasSubstr("[?] slot: 0 B of WAL retained"), HasSubstr("(WR-2001 refused)")));
@@ -166,7 +166,7 @@ TEST_F(PagesTest, StaleCheckIsReportedAsUnknown) {
 TEST_F(PagesTest, KnownProblemRemainsWhileChecksFail) {
   Publish(RelayState::kDegraded);
   board_.SetSourceProblem(Error(ErrorCode::kTableNotPublished, "t"), clock_.WallNow());
-  board_.SetLookFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
+  board_.SetSampleFailure(Error(ErrorCode::kPostgresUnreachable, "refused"));
   EXPECT_THAT(Ready(true).body, HasSubstr("[-] publication and tables: see below"));
 }
 

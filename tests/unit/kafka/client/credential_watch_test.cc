@@ -92,14 +92,14 @@ TEST_F(CredentialWatchTest, TemporarilyUnusablePasswordFileIsRetried) {
   EXPECT_EQ(PasswordOfClient(), "new");
 }
 
-TEST_F(CredentialWatchTest, LookNowDoesNotWaitForTheInterval) {
+TEST_F(CredentialWatchTest, CheckNowDoesNotWaitForTheInterval) {
   const std::string file = directory_.Write("password", "old\n");
   CredentialWatch patient({.password = file}, {"walrelay", Secret("old"), Secret()},
                           std::chrono::hours(1));
   patient.Start(client_.get());
   Replace("password", "new\n");
   EXPECT_TRUE(WaitUntil([&] {
-    patient.LookNow();
+    patient.CheckNow();
     return patient.TakePasswordChange();
   }));
 }
