@@ -40,7 +40,7 @@ ExitCode CheckPipeline(const ConfigFlags& flags, bool offline) {
   return findings.worst() == Severity::kProblem ? ExitCode::kProblemsFound : ExitCode::kOk;
 }
 
-// What concerns all files comes first: without it the process would not start.
+// Errors of the directory as a whole come first: without it the process would not start.
 absl::StatusOr<ExitCode> CheckDirectory(const CheckFlags& flags) {
   WR_ASSIGN_OR_RETURN(const ProcessSpec spec, LoadConfigDirectory(flags.config_dir, flags.config));
   ExitCode worst = ExitCode::kOk;

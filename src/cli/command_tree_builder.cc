@@ -33,7 +33,7 @@ class TreeBuilder {
     return out;
   }
 
-  // What `explain` explains.
+  // The subjects of `explain`.
   static ValueWords Subjects() {
     ValueWords out{"SUBJECT", {}};
     for (const ErrorEntry& entry : ErrorCatalogue()) {

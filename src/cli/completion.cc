@@ -124,7 +124,7 @@ std::string ZshText(const std::string& text) {
   return Replace(Replace(out, "[", "\\["), "]", "\\]");
 }
 
-// What _arguments does with a value: ":FORMAT:(text json)".
+// The action of _arguments for a value: ":FORMAT:(text json)".
 std::string ZshValue(const CommandTree& tree, const FlagNode& flag) {
   if (flag.value.empty()) {
     return "";

@@ -139,7 +139,8 @@ absl::StatusOr<ExitCode> Show(const DeadLettersFlags& flags) {
   return found ? ExitCode::kOk : ExitCode::kProblemsFound;
 }
 
-// Routes the letters and publishes none. What cannot be routed is reported when it is published.
+// Routes the letters and publishes none. One that cannot be routed is reported when it is
+// published.
 absl::StatusOr<RecordAges> ReadAges(const Config& config, RetryOptions options) {
   RecordAges ages;
   options.make_producer = PrintingProducers(/*json=*/false);

@@ -65,7 +65,7 @@ std::string CountOfRefused(size_t count) {
   return count == 1 ? "1 property was refused" : fmt::format("{} properties were refused", count);
 }
 
-// Of a configuration that is invalid because properties are missing from it.
+// The error of a configuration that lacks required properties.
 absl::Status WithoutRefused(const absl::Status& invalid, const absl::Status& refusal) {
   return Error(
       ErrorCode::kConnectorRefused,

@@ -77,7 +77,7 @@ std::string PageTitle(std::string_view name, int section, const std::string& ver
                      Escaped(version), title);
 }
 
-// What apropos lists: without the name of the program, which precedes it.
+// The line that apropos lists, without the name of the program, which precedes it.
 std::string_view Summary(const CommandNode& command) {
   const std::string_view clause = FirstClause(command.description);
   const bool repeats = clause.starts_with(command.name + " ");

@@ -37,7 +37,7 @@ absl::StatusOr<ExitCode> Execute(const PrintFlags& flags) {
   }
   RecordPrinter printer(flags.json);
   WR_ASSIGN_OR_RETURN(const uint64_t records, DryRun(loaded.config, flags.scope, printer));
-  // An id without a row is no error of the command, but the user must be able to see it.
+  // An id without a row is not an error of the command, but the user must be able to see it.
   if (!flags.scope.ids.empty()) {
     fmt::print(stderr, "{} of {} rows found\n", records, flags.scope.ids.size());
   }
@@ -46,8 +46,8 @@ absl::StatusOr<ExitCode> Execute(const PrintFlags& flags) {
 
 }  // namespace
 
-// Needs no Kafka address. Does not advance the slot. Rows that were not found are no error; their
-// number is printed to standard error.
+// Needs no Kafka address. Does not advance the slot. A row that was not found is not an error: the
+// number of such rows is printed to standard error.
 Command PrintCommand() {
   return MakeCommand<PrintFlags>(
       "print",

@@ -1,4 +1,4 @@
-// Which record `walrelay progress init` and `set` write, and when they refuse.
+// Decides which record `walrelay progress init` and `set` write, and when they refuse.
 //
 // Pure functions. The results lack what only the writer knows: run, number and time of writing.
 #pragma once

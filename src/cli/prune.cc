@@ -1,7 +1,7 @@
 // `walrelay prune`: one pass of [prune] now, or what it would change, with the proof of the relay
 // that runs on this host.
 //
-// The progress record in Kafka is no such proof: until a relay has streamed past its last
+// The progress record in Kafka is not such a proof: until a relay has streamed past its last
 // transaction, the server may be one that was restored, and after a gap was accepted the record is
 // the one of before for a moment.
 
@@ -42,7 +42,7 @@ absl::StatusOr<std::optional<PublishedProof>> ProofOf(const ControlPeer& relay) 
   return ParsePublished(answer);
 }
 
-// Of the relay that streams: the others are standbys. One that does not answer is skipped; its
+// Asks the relay that streams: the others are standbys. One that does not answer is skipped; its
 // error counts if no other relay has a proof.
 absl::StatusOr<std::optional<PublishedProof>> AskForProof(const SourceConfig& source) {
   WR_ASSIGN_OR_RETURN(const std::vector<ControlPeer> relays, FindLocalRelays(source));

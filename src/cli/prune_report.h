@@ -1,4 +1,4 @@
-// What `walrelay prune` prints.
+// The output of `walrelay prune`.
 //
 // Pure functions.
 #pragma once

@@ -145,7 +145,7 @@ absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Conf
   return selection;
 }
 
-// Routes the rows and publishes none. What cannot be routed is reported when it is published.
+// Routes the rows and publishes none. A row that cannot be routed is reported when it is published.
 absl::StatusOr<RecordAges> ReadAges(const Config& config, const RepublishFlags& flags,
                                     RowSelection selection, const Clock& clock) {
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));

@@ -140,7 +140,7 @@ void WarnOfAnotherRelay(const Config& config, std::string_view status) {
   }
 }
 
-// Returns the text to show. What the listener has sent is escaped: it may be another user's.
+// Returns the text to show. The listener may be another user's, so its answer is escaped.
 absl::StatusOr<std::string> FetchStatus(const Config& config, bool json, Reaper& reaper) {
   const auto answer = Get(config, json ? "/status.json" : "/status.txt");
   if (answer.ok() && answer->status == 200) {

@@ -1,4 +1,4 @@
-// What is wrong with a command line that was not understood, with a suggestion.
+// Messages about a command line that was not understood, with a suggestion.
 //
 // CLI11 reports unknown arguments in reverse order and without suggestions.
 #pragma once
@@ -19,7 +19,7 @@ const CLI::App* Subcommand(const CLI::App& app, std::string_view name);
 // `app` has no command `word`.
 std::string UnknownCommand(const CLI::App& app, std::string_view word);
 
-// What is wrong with the first argument that the command line does not know; "" if it knows all.
+// The message about the first argument that the command line does not know; "" if it knows all.
 std::string FirstUnknown(const CLI::App& program, std::span<char*> arguments);
 
 }  // namespace walrelay

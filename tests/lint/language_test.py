@@ -54,6 +54,14 @@ class LanguageTest(unittest.TestCase):
                       for line, phrase in problems_of(text, pattern)]
         self.assertFalse(found, "\n" + "\n".join(found))
 
+    def test_comments_have_a_subject(self) -> None:
+        """A comment of src/ or include/ does not begin with "Of ...", "What ..." or the like."""
+        headless = re.compile(r"^\s*//+ (?:Of|What|Which|Whose|In which|Likewise|Whoever|Whatever)\b")
+        found = [f"{path.relative_to(ROOT)}:{number}: {line.strip()}" for folder in ("src", "include")
+                 for path in sorted((ROOT / folder).rglob("*")) if path.suffix in {".cc", ".h", ".def"}
+                 for number, line in enumerate(path.read_text().splitlines(), 1) if headless.search(line)]
+        self.assertFalse(found, "\n" + "\n".join(found))
+
     def test_the_glossary_lists_phrases(self) -> None:
         self.assertGreater(len(rejected_phrases()), 20)
         self.assertIn("is wanted", rejected_phrases())
