@@ -147,8 +147,8 @@ struct SourceConfig {
   // pgoutput's option "binary" (Postgres 14 and later): values arrive as TupleValue::Kind::kBinary.
   bool binary = false;
   bool allow_insecure = false;
-  // Of one attempt to one host; at least one second. All attempts together are limited by
-  // kOpenTimeout (postgres/session.h).
+  // The limit of one attempt to connect to one host; at least one second. kOpenTimeout
+  // (postgres/session.h) limits all attempts together.
   Micros connect_timeout = std::chrono::seconds(10);
   Micros wal_sender_timeout = std::chrono::seconds(30);  // 0: the server's setting
 
@@ -160,7 +160,7 @@ struct SourceConfig {
 // has no timestamp, and the producer sets it.
 enum class TimestampSource : uint8_t { kCommit, kColumn, kNow };
 
-// Which rules apply where Debezium's EventRouter and walrelay differ: the meaning of a NULL key,
+// The rules that apply where Debezium's EventRouter and walrelay differ: the meaning of a NULL key,
 // and the types that a part may have.
 enum class Compatibility : uint8_t { kWalrelay, kDebezium };
 
@@ -184,12 +184,11 @@ struct RouteConfig {
 // kRaw: the column's bytes unchanged. The others match Kafka Connect's converters.
 // How a part of a record is converted to bytes.
 enum class Format : uint8_t { kRaw, kString, kJson, kJsonSchema, kBytes };
-// What kBytes does with a column that is not bytea, as ByteArrayConverter's delegate in Debezium.
+// How kBytes converts a column that is not bytea, like ByteArrayConverter's delegate in Debezium.
 enum class Delegate : uint8_t { kNone, kString, kJson, kJsonSchema };
 // kSimple: as Connect's SimpleHeaderConverter.
 enum class HeaderFormat : uint8_t { kRaw, kSimple };
-// What becomes of JSON members that are null, and of arrays without elements: their type is
-// unknown.
+// How JSON members that are null, and arrays without elements, are handled: their type is unknown.
 enum class NullMembers : uint8_t { kIgnore, kOptionalBytes };
 enum class EmptyArrays : uint8_t { kIgnore, kOptionalString };
 
@@ -251,12 +250,12 @@ struct FormatConfig {
   bool operator==(const FormatConfig&) const = default;
 };
 
-// What happens to a row of one cause.
+// How walrelay handles a row that cannot be published, for one cause.
 // kStop blocks publishing before the row; the others let the relay continue behind it, after a log
 // line that is never suppressed (LogAudit()).
 enum class OnError : uint8_t { kStop, kDeadLetter, kSkip };
 
-// What happens to a row that cannot be published, by cause.
+// How walrelay handles a row that cannot be published, by cause.
 // `dead_letter_topic` is set if any cause is kDeadLetter. Causes: WR-3003 null_route, WR-3004
 // null_key, WR-3005 topic, WR-3006 too_large, WR-3007 value, WR-4003 refused.
 struct ErrorPolicy {
@@ -307,9 +306,9 @@ struct OauthConfig {
   std::string scope;
   // SASL extensions, "name=value". Names are letters; "auth" is reserved.
   std::vector<std::string> extensions;
-  // Of a token that does not state when it expires.
+  // The assumed lifetime of a token that does not state when it expires.
   Micros token_lifetime = std::chrono::minutes(5);
-  // Of one run of the command, or of one request; at least one second.
+  // The limit of one run of the command, or of one request; at least one second.
   Micros timeout = std::chrono::seconds(30);
 
   bool operator==(const OauthConfig&) const = default;
@@ -403,8 +402,9 @@ struct PipelineConfig {
   bool operator==(const PipelineConfig&) const = default;
 };
 
-// What happens to rows of the outbox tables that are proven to be published. kMark: a column of the
-// row is set instead. kDrop: partitions are dropped, and created ahead.
+// How walrelay prunes rows of the outbox tables that are proven to be published. kMark: it sets a
+// column of the row instead of deleting the row. kDrop: it drops partitions, and creates new ones
+// ahead.
 enum class PruneMode : uint8_t { kOff, kDelete, kMark, kDrop };
 
 // Pruning of the outbox tables. Requires a record of progress.
@@ -442,7 +442,7 @@ struct MetricsConfig {
   bool operator==(const MetricsConfig&) const = default;
 };
 
-// What is logged, and in which form.
+// The level and the format of the log.
 struct LogConfig {
   LogLevel level = LogLevel::kInfo;
   LogFormat format = LogFormat::kAuto;

@@ -35,8 +35,8 @@ enum class Reaction : uint8_t {
   kUsage,          // exit; invalid command line
 };
 
-// What an error concerns. Only an error of a row may cost that row its place: with any other, the
-// next rows fail as well, and [on_error] would skip them all.
+// The part of the system that an error concerns. Only an error of a row may cost that row its
+// place: any other error would also fail the next rows, and [on_error] would skip them all.
 enum class Scope : uint8_t {
   kInput,     // a configuration or a command line; the message says where, what and what instead
   kProcess,   // this process, its files and sockets, what it was started with
@@ -84,12 +84,12 @@ absl::Status JoinErrors(std::span<const absl::Status> errors);
 ErrorCode CodeOf(const absl::Status& status);
 // False for an OK status.
 bool HasCode(const absl::Status& status, ErrorCode code);
-// What the relay does about an error.
+// The relay's reaction to an error.
 inline Reaction ReactionTo(const absl::Status& status) {
   return Describe(CodeOf(status)).reaction;
 }
 
-// What the error concerns.
+// The part of the system that the error concerns.
 inline Scope ScopeOf(const absl::Status& status) {
   return Describe(CodeOf(status)).scope;
 }

@@ -19,7 +19,7 @@
 
 namespace walrelay {
 
-// REQUIRES for a comparison: both positions are of the same cluster and timeline.
+// REQUIRES for a comparison: both positions belong to the same cluster and timeline.
 struct Position {
   Lsn commit_lsn;      // Begin.final_lsn
   Lsn row_lsn;         // where the row's WAL record begins

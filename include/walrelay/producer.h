@@ -39,7 +39,7 @@ namespace walrelay {
 struct DeliveryToken {
   static constexpr uint32_t kUnnamedOrdinal = UINT32_MAX;
 
-  // Of a progress record, which is of no row: records of rows are counted from 1.
+  // The token of a progress record. Row records are numbered from 1.
   static constexpr DeliveryToken Progress() { return {}; }
   constexpr bool is_progress() const { return ordinal == 0; }
 
@@ -180,7 +180,7 @@ class Producer {
   virtual int poll_fd() const = 0;
 };
 
-// What the relay requires of a new producer.
+// The relay's requirements for a new producer.
 struct ProducerRequest {
   int64_t max_batch_bytes = 0;   // of a batch, except for a single larger record
   std::string transactional_id;  // "": without transactions

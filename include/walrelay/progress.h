@@ -90,7 +90,7 @@ struct Progress {
   // No transaction whose events are published committed later, by the clock of the server that it
   // committed on. The largest time: unknown, in a record of an earlier version or of an operator.
   WallTime latest_commit = WallTime::max();
-  PartialTransaction partial;        // of which some rows are published, behind the frontier
+  PartialTransaction partial;        // some of its rows are published, behind the frontier
   std::vector<XidHorizon> horizons;  // that the frontier has passed, the oldest first
   // The horizons say nothing about rows whose xmin is less: they may be older than the slot, or
   // lost in an accepted gap. Not valid: unknown, and the horizons prove nothing.
@@ -104,10 +104,11 @@ struct Progress {
   WallTime written;
   std::string version;  // of walrelay
 
-  // Of two versions of a record, the later one has the greater key: a relay that was replaced may
-  // write its last version late, so the order in the topic does not count.
-  // The frontier stays where the server was restored to a state between the last transaction and
-  // the frontier: then the transaction decides.
+  // The key by which two versions of a record are compared: the later version has the greater key.
+  // A relay that was replaced may write its last version late, so the order in the topic does not
+  // count.
+  // If the server is restored to a state between the last transaction and the frontier, the
+  // frontier stays the same: then the transaction decides.
   auto Order() const {
     return std::tuple(generation, timeline, frontier, last.commit_lsn, partial.last_row());
   }

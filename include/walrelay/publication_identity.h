@@ -71,8 +71,8 @@ struct TableIdentity {
   bool unlogged = false;
   std::vector<Membership> memberships;  // its own, its schema's, its partition ancestors'
   std::vector<TableLeaf> unsent;        // the leaves whose rows walrelay does not receive
-  // The leaves that may have been unlogged meanwhile. Postgres does not let a table that the
-  // publication lists become unlogged.
+  // The leaves whose storage was rewritten, and that may have been unlogged for some time. Postgres
+  // does not let a table that the publication lists become unlogged.
   std::vector<RewrittenLeaf> rewritten;
 
   friend bool operator==(const TableIdentity&, const TableIdentity&) = default;
@@ -90,8 +90,8 @@ struct PublicationIdentity {
 };
 
 // One reading of the identity, with its place in the WAL.
-// What changed and was changed back between two readings is found by comparing identities, not
-// positions; the positions bound when it happened.
+// A change that was reverted between two readings is found by comparing identities, not positions;
+// the positions bound the time of the change.
 struct PublicationState {
   PublicationIdentity identity;
   Lsn before;  // read after everything that was committed before this position
