@@ -17,7 +17,7 @@ namespace {
 // In the status' payloads, so that a code survives every function that passes a status on.
 constexpr char kCodePayload[] = "walrelay/code";
 constexpr char kHintPayload[] = "walrelay/hint";
-// Of several errors: their lines, as Explain() prints them.
+// The lines of several joined errors, as Explain() prints them.
 constexpr char kListPayload[] = "walrelay/list";
 // A message may quote a server at length.
 constexpr size_t kMaxShown = 4096;
@@ -51,7 +51,7 @@ bool IsPlain(const absl::Status& status) {
 // The meaning of an error that has none for the data.
 constexpr std::string_view kNoMeaning = "Nothing was started; no data is touched.";
 
-// What the operator does about an error, as far as its message does not say it: "" if it does.
+// The remedy for an error; "" if the message already contains it.
 std::string AdviceFor(const absl::Status& status) {
   const bool general = !status.GetPayload(kHintPayload).has_value();
   return general && IsPlain(status) ? "" : Printable(RemedyFor(status), kMaxShown);

@@ -36,7 +36,7 @@ constexpr std::chrono::seconds kWindow{10};
 constexpr std::string_view kLevelNames[] = {"debug", "info", "warning", "error"};
 constexpr std::string_view kLevelColours[] = {"\033[2m", "\033[32m", "\033[33m", "\033[31m"};
 
-// Of the thread. Trivial, so that it can be read at any time of the thread's life.
+// The pipeline of this thread. Trivial, so that it can be read at any time of the thread's life.
 thread_local constinit const PipelineIdentity* current_pipeline = nullptr;
 
 // Counts the lines of each kind, and the suppressed lines that are not reported yet.
@@ -280,8 +280,8 @@ void Write(LogLevel level, std::string_view event, std::string_view code, std::s
   }
 }
 
-// The content of a line about an error. What the catalogue says of it is not true of a row that was
-// skipped because of it: such a row blocks nothing.
+// The content of a line about an error. The catalogue's texts do not apply to a row that was
+// skipped because of the error: such a row blocks nothing.
 struct ErrorLine {
   enum class About { kError, kRow };
 

@@ -26,7 +26,8 @@ extern char** environ;
 namespace walrelay {
 namespace {
 
-// What an error message quotes; the last lines of a program say why it failed.
+// The bytes of a program's error output that an error message quotes: the last lines of the output
+// say why the program failed.
 constexpr size_t kMaxErrorText = 400;
 
 // The attributes and actions of posix_spawn(), which are destroyed with the object.

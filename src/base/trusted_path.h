@@ -18,8 +18,8 @@ namespace walrelay {
 // bit, such as /tmp, may be passed on the way to a folder, because others cannot rename what is in
 // it.
 //
-// What is checked cannot be exchanged afterwards by another user, so that the file may be opened by
-// its path. An access control list that lets others write shows in the group's permissions.
+// Another user cannot replace a file or a folder that was checked, so the file may be opened by its
+// path. An access control list that lets others write shows in the group's permissions.
 absl::Status CheckTrustedPath(const std::string& path);
 
 // For a file in `folder`, which the operator has named: OK if it and the file that a symbolic link

@@ -36,7 +36,7 @@ class WorkerThread {
   WorkerThread(const WorkerThread&) = delete;
   WorkerThread& operator=(const WorkerThread&) = delete;
 
-  // Its log lines are of the caller's pipeline. REQUIRES: not started.
+  // Its log lines name the caller's pipeline. REQUIRES: not started.
   void Start(std::function<void()> body) {
     WR_CHECK(!thread_.joinable(), "one thread runs");
     thread_ = std::thread(InLogScope(std::move(body)));

@@ -29,8 +29,8 @@ class Decoder {
   absl::StatusOr<Message> Decode(std::string_view bytes);
 
  private:
-  // Each reads one body from `in` and returns false at the first byte that does not fit. What it
-  // has written to `out` by then is not used.
+  // Each reads one body from `in` and returns false at the first byte that does not fit. After
+  // false, the content of `out` is not used.
   bool DecodeBody(MessageType type, ByteReader& in, Message& out);
   bool DecodeRelation(ByteReader& in, Relation& out);
   bool DecodeUpdate(ByteReader& in, Update& out);
