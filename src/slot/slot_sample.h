@@ -53,8 +53,8 @@ struct WalRetentionLimit {
   bool drop_slot = false;  // at the limit the relay drops the slot; otherwise it only alerts
 };
 
-// What the server process that reads the slot waits for, as pg_stat_activity shows it. "": nothing,
-// or the role may not see it.
+// The wait event of the server process that reads the slot, and its type, as pg_stat_activity shows
+// them. "": the process does not wait, or the role may not see the event.
 struct ReaderActivity {
   std::string wait_type;
   std::string wait_event;
@@ -105,7 +105,7 @@ struct SlotSample {
   // How long WAL has been unconfirmed, or a lower bound; absent if one sample cannot tell.
   std::optional<Micros> lag_age;
   std::optional<double> wal_bytes_per_second;        // absent until measured
-  std::optional<double> confirmed_bytes_per_second;  // likewise
+  std::optional<double> confirmed_bytes_per_second;  // absent until measured
   std::optional<Micros> time_to_loss;                // absent: not foreseeable
   std::optional<Micros> time_until_caught_up;        // absent: caught up, or not getting closer
   SlotRisk risk = SlotRisk::kNone;

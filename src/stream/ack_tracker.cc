@@ -69,7 +69,7 @@ const PublishedTransaction& AckTracker::open_transaction() const {
 }
 
 // A token has the low half of a number, which is unique among the transactions in flight: the
-// window allows far fewer than 2^31. Any other token is of a transaction before them, by the
+// window allows far fewer than 2^31. Any other token belongs to a transaction before them, by the
 // distance of the low halves. If it is not below the floor, its last record was reported before.
 AckTracker::Entry* AckTracker::Find(DeliveryToken token) {
   const auto first = static_cast<uint32_t>(first_number_);

@@ -23,7 +23,7 @@ Lsn ConfirmedOf(const SourceInfo& info) {
 }
 
 // Every value by which HidingChange() compares two readings, except owners: a change of owner alone
-// is no gap.
+// is not a gap.
 std::string KeyOf(const PublicationIdentity& identity) {
   std::string key = fmt::format("{} {}", identity.oid, identity.xmin);
   for (const TableIdentity& table : identity.tables) {
@@ -59,7 +59,7 @@ std::string KeyOf(ErrorCode code, const SourceInfo& info) {
   }
 }
 
-// Which positions enclose the missing events depends on what happened: a slot that moved lost those
+// The positions that enclose the missing events depend on the error: a slot that moved lost those
 // up to its new position; a server that was restored lost what it had sent after its present end; a
 // slot that is gone or invalidated lost everything since.
 void SetRange(Gap& gap, Lsn frontier, const std::optional<PublicationState>& publication,
@@ -108,7 +108,7 @@ Gap MakeGap(const absl::Status& error, Lsn frontier,
   if (code == ErrorCode::kPublicationChanged && publication) {
     key = KeyOf(publication->identity);
   } else if (code == ErrorCode::kClusterChanged) {
-    key = MessageOf(error);  // which names both clusters
+    key = MessageOf(error);  // the message names both clusters
   }
   if (info != nullptr) {
     SetRange(gap, frontier, publication, *info);

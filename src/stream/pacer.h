@@ -7,10 +7,10 @@
 // its commit time; both come from one clock, and their difference is the lag.
 //
 // While the lag is small, everything is read and produced at once, unless earlier records are not
-// acknowledged yet: records that arrive meanwhile wait for the acknowledgement, a few milliseconds
-// at most, and are produced together as the next wave. So a wave is as large as the brokers are
-// slow, and nothing waits while requests do not overlap. While rows arrive fast, the next wave also
-// waits until the configured linger time has passed: the same rows need fewer requests, of which
+// acknowledged yet: then new records wait for the acknowledgement, a few milliseconds at most, and
+// are produced together as the next wave. So a wave is as large as the brokers are slow, and
+// nothing waits while requests do not overlap. While rows arrive fast, the next wave also waits
+// until the configured linger time has passed: the same rows need fewer requests, of which
 // librdkafka sends one per partition.
 //
 // Above a small lag, an event may be delayed by a small fraction of the time it has already waited:

@@ -21,7 +21,7 @@ bool IsLegalInTopic(std::string_view text) {
          std::string_view::npos;
 }
 
-// Whatever its name is.
+// Compares identifiers, not names: the database may have been renamed.
 bool IsSameDatabase(const Progress& record, const ServerInfo& server) {
   return record.database_oid != 0 && record.database_oid == server.database_oid &&
          record.system_id == server.system_id;

@@ -1,4 +1,5 @@
-// Interprets a progress record: which pipeline it is of, and what a relay that reads it remembers.
+// Interprets a progress record: the pipeline that it belongs to, and the memory of a relay that
+// reads it.
 //
 // Pure functions.
 #pragma once
@@ -34,11 +35,11 @@ absl::Status CheckOwner(const Progress& record, const Config& config, const Serv
 // the same pipeline.id. `run_id`: of the caller, whose own records do not count; "": none.
 absl::Status CheckUnused(const Progress& record, const ServerInfo& server, std::string_view run_id);
 
-// Whether a record of another pipeline is of this server's slot, in the same database or one of an
-// earlier name: then it says what was published from the slot.
+// Whether a record of another pipeline belongs to this server's slot, in the same database or one
+// of an earlier name: then it says what was published from the slot.
 bool IsOfSlot(const Progress& record, const Config& config, const ServerInfo& server);
 
-// The first of these records that is of this slot; nullopt: none.
+// The first of these records that belongs to this slot; nullopt: none.
 std::optional<Progress> OfSlot(const std::vector<Progress>& records, const Config& config,
                                const ServerInfo& server);
 

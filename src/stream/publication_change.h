@@ -23,12 +23,12 @@
 namespace walrelay {
 
 // Describes a change since `before` that may have hidden rows; "" when there is none. REQUIRES:
-// both readings are of the publication with the same name.
+// both readings describe the publication with the same name.
 std::string HidingChange(const PublicationIdentity& before, const PublicationIdentity& now);
 
-// Whether the storage of a leaf was written again since `before`, and the leaf may have been
-// unlogged meanwhile. Then the xmin of its rows proves nothing. HidingChange() does not find it:
-// VACUUM FULL and TRUNCATE write the storage again, too. REQUIRES: as HidingChange().
+// Whether the storage of a leaf was rewritten since `before`, so that the leaf may have been
+// unlogged for some time. Then the xmin of its rows proves nothing. HidingChange() does not find
+// it: VACUUM FULL and TRUNCATE rewrite the storage, too. REQUIRES: as HidingChange().
 bool WroteAgain(const PublicationIdentity& before, const PublicationIdentity& now);
 
 // "public.outbox_p1 is unlogged". REQUIRES: the rows of the leaf are not sent.

@@ -40,8 +40,8 @@ struct PublishedXids {
   friend bool operator==(const PublishedXids&, const PublishedXids&) = default;
 };
 
-// nullopt: the record proves nothing for rows of this server: it is of another system, or of a
-// timeline that is not an ancestor of the server's, the server's WAL ends before the recorded
+// nullopt: the record proves nothing for rows of this server: it comes from another system, or from
+// a timeline that is not an ancestor of the server's, the server's WAL ends before the recorded
 // frontier (it was restored), or no horizon is from before the fork. A server that was restored on
 // its timeline, and has grown past the frontier, is not recognized here: a relay recognizes it by
 // the stream (WR-2204).

@@ -1,4 +1,4 @@
-// RowMarks: which rows the records in flight are of.
+// RowMarks: the rows that the records in flight were built from.
 //
 // A delivery report names a record by its number in its transaction. Where that row is in the WAL
 // is needed only after a failure. Therefore the records are marked with their positions, and when

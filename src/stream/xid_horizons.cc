@@ -35,7 +35,7 @@ void XidHorizons::ForgetAfter(Lsn fork) {
 
 void XidHorizons::Add(const XidHorizon& horizon) {
   const std::optional<XidHorizon> last = waiting_.empty() ? kept_.front() : waiting_.back();
-  // A reading that goes back is of another server.
+  // A reading that goes back comes from another server.
   const bool due = !last || ((restored_ || horizon.taken - last->taken >= kReadInterval) &&
                              horizon.xid >= last->xid && horizon.insert_lsn >= last->insert_lsn);
   if (due && waiting_.size() < kMostWaiting) {
