@@ -240,7 +240,7 @@ absl::StatusOr<const JsonValue*> JsonDocument::Parse(std::string_view text) {
     parser_ = std::make_unique<Parser>();
   }
   const auto first = FirstValue(text);
-  // Scalars are no documents here: Debezium expands objects and arrays only.
+  // Scalars are not documents here: Debezium expands objects and arrays only.
   if (!first || (text[0] != '{' && text[0] != '[')) {
     return nullptr;
   }

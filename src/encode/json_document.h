@@ -1,7 +1,7 @@
 // JsonDocument: parses a JSON text into a tree equivalent to Jackson's.
 //
 // simdjson finds the structure. Numbers stay text, so that none is rejected for its size, and
-// strings keep lone surrogates. Of members with the same name the last value is used, at the
+// strings keep lone surrogates. If members have the same name, the last value is used, at the
 // position of the first. Text after the first value is ignored.
 //
 // The number of values in a tree is bounded, whatever the text: a value takes 32 bytes, and one
@@ -26,8 +26,8 @@ struct JsonValue {
 
   Kind kind = Kind::kNull;
   bool boolean = false;
-  // Of kNumber unchanged, of kString without escapes; of kArray and kObject unchanged, if they are
-  // members of the document itself.
+  // kNumber: the unchanged text. kString: the text without escapes. kArray and kObject: the
+  // unchanged text, if they are members of the document itself.
   std::string_view text;
 
   struct Members {

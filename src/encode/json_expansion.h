@@ -18,7 +18,7 @@
 
 namespace walrelay {
 
-// What became of a document.
+// The result of expanding a document.
 struct Expansion {
   enum class Kind : uint8_t {
     kUnchanged,   // no schema can be inferred: the text is kept, with the column's schema
@@ -32,8 +32,8 @@ struct Expansion {
   Datum datum;
 };
 
-// What `root` is: a document, for which Debezium always builds a struct, or a member of a message
-// that was already split into members.
+// The role of `root`: a document, for which Debezium always builds a struct, or a member of a
+// message that was already split into members.
 enum class RootOf : uint8_t { kDocument, kMember };
 
 // `name` is the name of the payload's column. Errors: WR-3006 beyond the limits, which a small

@@ -34,8 +34,8 @@ struct StoredPosition {
   uint32_t partitions = 0;
 };
 
-// Of a record that was read at `place`, whose `partitions` do not count. nullopt: the header is not
-// walrelay's.
+// The position of a record that was read at `place`; `place.partitions` is ignored. nullopt: the
+// header is not walrelay's.
 std::optional<StoredPosition> DecodePosition(std::string_view header, const RecordPlace& place);
 
 }  // namespace walrelay

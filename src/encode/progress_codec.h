@@ -16,11 +16,11 @@ inline constexpr std::string_view kProgressFormatHeader = "walrelay.format";
 inline constexpr std::string_view kProgressFormat = "1";
 
 // Texts are written as by Printable(), because the record must be UTF-8: compare a database's name
-// in the same form. Of more than 1000 ancestors, only the last ones are written.
+// in the same form. If there are more than 1000 ancestors, only the last ones are written.
 // REQUIRES: at most four horizons.
 std::string EncodeProgress(const Progress& progress);
 
-// Errors: WR-4017 for a value of a later format, for one that is no record, and for one whose
+// Errors: WR-4017 for a value of a later format, for one that is not a record, and for one whose
 // members are invalid.
 absl::StatusOr<Progress> DecodeProgress(std::string_view value);
 

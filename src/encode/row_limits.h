@@ -14,8 +14,8 @@ namespace walrelay {
 
 // Derived from one configured limit, so that they need no settings of their own.
 struct RowLimits {
-  // Of all columns that the record is built from, as received. Hex takes two bytes per byte, JSON's
-  // escapes up to three per byte of text.
+  // The size of all columns that the record is built from, as received. Hex takes two bytes per
+  // byte, JSON's escapes up to three per byte of text.
   size_t raw_bytes = 0;
   // Values of one JSON document, over all levels, and of its expansion. Each takes at least two
   // bytes of a record.

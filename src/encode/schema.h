@@ -76,7 +76,7 @@ struct Schema {
   std::optional<int32_t> version;
   std::string doc;
   std::vector<std::pair<std::string, std::string>> parameters;
-  // Of a column with a default; the pointed-to value is not null
+  // The column's default; nullptr: it has none. The pointed-to value is not null.
   std::shared_ptr<const Datum> default_value;
   SchemaPtr keys;                   // of kMap
   SchemaPtr items;                  // of kArray; of kMap: the values

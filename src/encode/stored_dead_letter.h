@@ -26,7 +26,7 @@ struct DeadLetterId {
 
 // "3/1042": partition and offset.
 std::string ToString(const DeadLetterId& id);
-// nullopt: the text is no such id.
+// nullopt: the text is not such an id.
 std::optional<DeadLetterId> ParseDeadLetterId(std::string_view text);
 
 // Owns its bytes. Text is as it was written: it comes from rows and servers.

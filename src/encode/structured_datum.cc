@@ -130,8 +130,8 @@ absl::StatusOr<Datum> TimestampParts(std::string_view text, const ConnectColumnT
   return Datum{std::move(out)};
 }
 
-// A time with a zone keeps its offset, and may be 24:00:00. Of a time without a zone, Debezium has
-// no value for that, and in an array the JDBC driver makes it the beginning of the day.
+// A time with a zone keeps its offset, and may be 24:00:00. Without a zone, Debezium has no value
+// for 24:00:00, and in an array the JDBC driver makes it the beginning of the day.
 absl::StatusOr<Datum> TimeParts(std::string_view text, const ConnectColumnType& shape) {
   auto time = ParseClock(text);
   if (!time) {

@@ -153,8 +153,8 @@ char* PutModifiedUtf8(std::string_view text, char* out) {
   return out;
 }
 
-// What an ObjectOutputStream writes for one String, in two parts: the header with the length, and
-// the text.
+// The bytes that an ObjectOutputStream writes for one String, in two parts: the header with the
+// length, and the text.
 // Source: Java Object Serialization Specification, 6.4.2.
 std::pair<std::string_view, std::string_view> Serialized(std::string_view text, Arena& arena) {
   constexpr std::string_view kStream("\xAC\xED\x00\x05", 4);  // magic number and version

@@ -38,7 +38,8 @@ class ValueTransform {
   // False: values of the column's type stay as they are.
   bool suits_type() const { return target_ != Target::kNothing; }
 
-  // What Debezium adds to the parameters of the column's schema, also if suits_type() is false.
+  // The parameter that Debezium adds to the column's schema, even if suits_type() is false;
+  // nullopt: none.
   std::optional<std::pair<std::string, std::string>> SchemaParameter() const;
 
   // Errors: WR-3007 for an algorithm that OpenSSL does not provide.

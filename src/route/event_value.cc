@@ -26,7 +26,7 @@ bool IsBlank(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) <= 0x20; });
 }
 
-// What Debezium's route.tombstone.on.empty.payload treats as empty.
+// Whether Debezium's route.tombstone.on.empty.payload treats the value as empty.
 bool IsEmpty(const Datum& datum) {
   const auto* text = std::get_if<std::string_view>(&datum.value);
   return datum.is_null() || (text != nullptr && IsBlank(*text));

@@ -4,7 +4,7 @@
 // payload. Headers: the W3C trace context, then `id`, `event_type` and `trace_id` where the columns
 // exist, then the placements in configuration order. Each part is raw bytes, or in one of Connect's
 // formats. The router identifies the outbox tables of the session by OID, as looked up at connect
-// (a rename does not stop events), and by name (a table that was dropped and recreated meanwhile
+// (a rename does not stop events), and by name (a table that was dropped and recreated since then
 // has rows under its old OID in the WAL).
 //
 // A row that cannot be routed is an error with a code of block 3; the caller decides what happens
@@ -38,10 +38,11 @@ class Router {
  public:
   // All references must outlive the router. `run_id` is used in the context headers. Errors:
   // WR-1003 (ConfigValue).
-  // Of a configuration; a row may address none of its ReservedTopics().
+  // Creates the router of a configuration. Route() refuses a row that addresses one of its
+  // ReservedTopics().
   static absl::StatusOr<Router> Create(const Config& config, std::string run_id);
-  // Of parts of one, without a topic that is reserved by name. The default for `limits` is that of
-  // the default configuration.
+  // Creates a router from parts of a configuration, without topics that are reserved by name. The
+  // default for `limits` is that of the default configuration.
   static absl::StatusOr<Router> Create(
       const SourceConfig& source, const RouteConfig& route,
       const FormatConfig& format = RawFormats(), std::string run_id = {},
@@ -145,12 +146,12 @@ class Router {
   std::vector<TableInfo> info_;  // in configuration order
   absl::flat_hash_map<uint32_t, size_t> tables_by_oid_;
   absl::flat_hash_map<uint32_t, TableBinding> bindings_;
-  // Of the record that was returned last, with the values that they point to.
+  // The headers of the record that was returned last, with the values that they point to.
   std::vector<Header> headers_;
   Arena arena_;
   std::vector<pgoutput::TupleValue> row_;
   std::string key_;
-  std::optional<WallTime> shown_time_;  // whose text commit_time_text_ is
+  std::optional<WallTime> shown_time_;  // the time that commit_time_text_ shows
   std::string commit_time_text_;
   std::string_view aggregate_type_;  // of the row being routed
 };

@@ -203,7 +203,7 @@ class Binder {
 // For literal lists of default names in calls of Part().
 using Names = std::string_view[];
 
-// The members of a message are no columns: Debezium's mappers do not concern them.
+// The members of a message are not columns: Debezium's mappers do not concern them.
 void BindTransforms(const OutboxTable& table, const BindingContext& context, Binder& binder,
                     TableBinding& out) {
   if (out.of_messages) {

@@ -80,7 +80,8 @@ absl::Status TopicRouter::ParseTemplate(std::string_view text) {
   return absl::OkStatus();
 }
 
-// What every topic contains must be legal in one: a row would be blocked by the configuration.
+// Every topic contains the template's literal parts, so they must be legal in a topic's name:
+// otherwise the configuration would block a row.
 absl::Status TopicRouter::CheckTemplate(std::string_view text) const {
   if (segments_.empty()) {
     return BadConfig("route.topic is empty: it is the topic of every row");
