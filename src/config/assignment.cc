@@ -15,7 +15,7 @@
 namespace walrelay {
 namespace {
 
-// Tables of the file, whose elements are no options.
+// Tables of the file, whose elements are not options.
 constexpr std::string_view kTablesOfTheFile[] = {"source.tables", "source.placement"};
 
 // A value as an operator wrote it, without a secret.

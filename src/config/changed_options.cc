@@ -14,7 +14,7 @@ std::vector<std::string> ChangedOptions(const Config& before, const Config& afte
       names.push_back(option.Name());
     }
   }
-  // What has no row in the table of options.
+  // These options have no row in the table of options.
   if (before.source.tables != after.source.tables) {
     names.emplace_back("source.tables");
   }

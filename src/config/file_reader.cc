@@ -96,7 +96,7 @@ std::optional<RawValue> ToRaw(const toml::node& node) {
   return std::nullopt;
 }
 
-// What a value that no option takes is called.
+// The name of a kind of value that no option accepts, for messages.
 std::string_view KindOf(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::table:
@@ -275,7 +275,7 @@ class FileReader {
     }
   }
 
-  // Of one of several tables.
+  // Reads the columns of one of several tables.
   void ReadColumns(const toml::node& node) {
     if (CheckIsTable(node, kColumns)) {
       ReadSection(std::string(kColumns), *node.as_table());
@@ -464,7 +464,7 @@ class FileReader {
     }
   }
 
-  // What the kind of transform does not use is rejected: it would have no effect.
+  // Rejects a key that the kind of transform does not use, because it would have no effect.
   ColumnTransform ReadTransform(const toml::table& table) {
     ColumnTransform out;
     const size_t errors = places_.size();

@@ -35,8 +35,8 @@ struct ConfigNeeds {
   bool kafka = true;
 };
 
-// What a command passes to LoadConfig(). The order within `environment` and `overrides` matters
-// only if a name occurs twice: the last one applies.
+// The input of ReadConfig() and LoadConfig(). The order within `environment` and `overrides`
+// matters only if a name occurs twice: the last one applies.
 struct ConfigInput {
   std::string file_name;  // for messages; "" when there is no file
   // The whole file; "" is a valid file without any key.

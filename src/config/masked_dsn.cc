@@ -5,7 +5,7 @@
 namespace walrelay {
 namespace {
 
-// Of fixed length, so that the length of the password is not shown.
+// The length is fixed, so that it does not show the length of the password.
 constexpr std::string_view kMask = "***";
 constexpr std::string_view kBlanks = " \t\n\v\f\r";  // separators that libpq accepts between pairs
 
@@ -87,7 +87,7 @@ size_t ValueLength(std::string_view text) {
 std::string MaskedPairs(std::string_view pairs) {
   std::string out;
   while (!pairs.empty()) {
-    // A text without "=" is no valid pair. It is copied as it is, and libpq rejects it.
+    // A text without "=" is not a valid pair. It is copied unchanged, and libpq rejects it.
     const size_t equals = std::min(pairs.find('='), pairs.size() - 1);
     const size_t value = std::min(pairs.find_first_not_of(kBlanks, equals + 1), pairs.size());
     const size_t end = value + ValueLength(pairs.substr(value));

@@ -32,12 +32,12 @@ enum class OptionType : uint8_t {
   kChoice
 };
 
-// For the reference and for messages. A literal; "?" for a value that is no enumerator.
+// For the reference and for messages. A literal; "?" for a value that is not an enumerator.
 std::string_view TypeName(OptionType type);
 
 // Converts the text of an environment variable or a flag to a value of `type`. The items of a list
 // are separated by commas.
-// What the value is for is not known here: choices and ranges are checked by the caller.
+// The function does not know the option: the caller checks choices and ranges.
 // Integers have no sign "+", no spaces and no unit; booleans are "true" or "false" only. A list has
 // no escapes: an item with a comma can be written in the file only, and "" is the empty list.
 absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text);

@@ -23,7 +23,7 @@ bool ConfigProblems::Concern(std::string_view name) const {
                                      inside->starts_with(std::string(name) + "."));
 }
 
-// Stable: what has no line keeps the order in which it was found.
+// The sort is stable: errors without a line keep the order in which they were found.
 absl::Status ConfigProblems::ToStatus() const {
   if (found_.empty()) {
     return absl::OkStatus();

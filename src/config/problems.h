@@ -15,7 +15,7 @@ namespace walrelay {
 // Where a value comes from.
 struct Origin {
   std::string text;  // "walrelay.toml:3:8", "variable NAME", "--set NAME", or a file's name
-  // Of a file, from 1; 0: not from a line of a file.
+  // The place in a file, from 1; 0: the value does not come from a line of a file.
   uint32_t line = 0;
   uint32_t column = 0;
 };

@@ -152,7 +152,7 @@ std::string TopicRulesSchema() {
                  ObjectSchema(std::move(members), R"(["match"])"), 0);
 }
 
-// What a section contains besides options and other sections.
+// Adds the members of a section that are neither options nor sections.
 void AddSubSchemas(std::string_view section, JsonObject& members) {
   if (section == "source") {
     members.Raw("placement", PlacementsSchema());

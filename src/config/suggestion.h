@@ -17,8 +17,8 @@ std::string DidYouMean(std::string_view name, std::span<const std::string_view> 
 // nullptr if none is near.
 const Option* NearestOption(std::string_view name);
 
-// What to write in place of a value that `option` does not accept: "; did you mean "64MiB"?", or
-// what to do about a value that other tools know; "" if nothing is near. Never quotes a secret.
+// Advice that follows a value that `option` does not accept: "; did you mean "64MiB"?", or the
+// remedy for a value that other tools know; "" if nothing is near. Never quotes a secret.
 std::string Correction(const Option& option, const RawValue& value);
 
 }  // namespace walrelay

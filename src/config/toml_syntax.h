@@ -16,8 +16,9 @@ inline constexpr size_t kMaxKeyParts = 250;
 // rejected too; no value needs them.
 bool HasEndlessKey(std::string_view text);
 
-// What the parser said of a position, or what an operator has to do where its words do not tell.
-// `line_number` and `column` start at 1. The message does not contain values: they may be secrets.
+// A message about invalid syntax at a position: the parser's own, or the remedy if the parser's
+// message does not say what to do. `line_number` and `column` start at 1. The message does not
+// contain values: they may be secrets.
 std::string SyntaxMessage(std::string_view text, size_t line_number, size_t column,
                           std::string_view said);
 

@@ -61,7 +61,7 @@ bool IsPort(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && port >= 1 && port <= 65535;
 }
 
-// What is wrong with an entry of kafka.bootstrap_servers: "" or a text that follows the value.
+// The error in an entry of kafka.bootstrap_servers, as a text that follows the value; "": none.
 // librdkafka accepts a security protocol in front of an address, in any case, and ignores an entry
 // whose protocol it does not know.
 std::string BrokerError(std::string_view server) {
@@ -86,8 +86,8 @@ std::string BrokerError(std::string_view server) {
   return server.empty() || server.starts_with(':') ? "; a host is missing" : "";
 }
 
-// Collects what is wrong with a configuration. Messages begin with the option's name; where a value
-// of its own is wrong, they end with it.
+// Collects the errors in a configuration. A message begins with the option's name, and ends with
+// the value if that value alone is wrong.
 class Validator {
  public:
   Validator(const Config& config, ConfigNeeds needs) : config_(config), needs_(needs) {}
@@ -480,7 +480,7 @@ class Validator {
 
   void CheckPruning() {
     const PruneConfig& prune = config_.prune;
-    // Of rows: a statement with more would hold its locks for long.
+    // A statement with more rows would hold its locks for long.
     constexpr int64_t kMostRows = 100'000;
     constexpr int64_t kMostAhead = 1'000;
     if (prune.batch_rows < 1 || prune.batch_rows > kMostRows) {

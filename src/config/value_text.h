@@ -28,8 +28,8 @@ std::optional<int64_t> ParseSize(std::string_view text);
 // How `text` is written if it is a number with another name of a unit: "64 MB" is "64MiB". ""
 // otherwise.
 std::string NearestSize(std::string_view text);
-// In the largest unit that leaves no fraction, "B" for a size that is no multiple of 1024, and "0"
-// for 0. ParseSize() returns the same value. REQUIRES: bytes >= 0.
+// In the largest unit that leaves no fraction, "B" for a size that is not a multiple of 1024, and
+// "0" for 0. ParseSize() returns the same value. REQUIRES: bytes >= 0.
 std::string FormatSize(int64_t bytes);
 
 }  // namespace walrelay
