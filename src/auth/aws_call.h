@@ -17,8 +17,8 @@ std::string AwsVariable(const char* name);
 // "2026-01-02T03:04:05Z"; a fraction of the second is ignored. nullopt: another form.
 std::optional<WallTime> ParseAwsTime(const std::string& text);
 
-// <NAME>text</NAME> of a short XML document; "" if it is absent. What AWS answers has no attributes
-// there, and no characters that XML escapes.
+// <NAME>text</NAME> of a short XML document; "" if it is absent. The answers of AWS have no
+// attributes there, and no characters that XML escapes.
 std::string_view XmlElement(std::string_view document, std::string_view name);
 
 // WR-4012: "`provider`: `why`".

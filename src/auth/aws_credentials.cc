@@ -72,7 +72,7 @@ absl::StatusOr<AwsCredentials> ParseAnswer(std::string_view provider, const Secr
              : found;
 }
 
-// Addresses that no network routes: a server there is of this machine or its host.
+// Addresses that no network routes: a server there runs on this machine or its host.
 bool IsOfThePlatform(const std::string& url) {
   constexpr std::string_view kAddresses[] = {"169.254.170.2", "169.254.170.23", "fd00:ec2::23",
                                              "169.254.169.254", "fd00:ec2::254"};
@@ -81,7 +81,8 @@ bool IsOfThePlatform(const std::string& url) {
                        std::end(kAddresses);
 }
 
-// What is sent proves the identity of the pod or the machine: not in clear text over a network.
+// The request proves the identity of the pod or the machine, so it must not cross a network in
+// clear text.
 absl::Status CheckIsAllowed(std::string_view provider, const std::string& url) {
   const std::optional<HttpUrl> parsed = ParseHttpUrl(url);
   if (!parsed) {

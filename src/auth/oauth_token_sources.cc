@@ -23,7 +23,7 @@ absl::StatusOr<Token> Annotated(absl::StatusOr<Token> token, std::string_view so
   return token.ok() ? std::move(token) : absl::StatusOr<Token>(Annotate(token.status(), source));
 }
 
-// What the provider says, of the members that RFC 6749 defines.
+// The provider's error, from the status and the members that RFC 6749 defines.
 std::string ProviderError(const HttpReply& reply) {
   std::string text = fmt::format("HTTP status {}", reply.status);
   if (const auto fields = JsonFields::Parse(reply.body.Reveal())) {

@@ -257,10 +257,10 @@ bool SharesEnvelopeWithMessages(const std::string& column, const DebeziumOptions
   return in_envelope && connector.contains("message.prefix.include.list");
 }
 
-// What other properties do to a column before this one: the name of the first, or "".
+// The properties that change a column before this one, by name; "": none.
 struct Precedence {
-  std::string first;      // which applies instead
-  std::string ambiguous;  // which may apply instead
+  std::string first;      // it applies instead
+  std::string ambiguous;  // it may apply instead
 };
 
 Precedence PrecedenceOf(std::string_view name, const Mapper& mapper,

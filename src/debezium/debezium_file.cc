@@ -55,7 +55,7 @@ bool IsProperties(std::string_view text) {
   });
 }
 
-// A list or a map as a value is no property of Connect.
+// A list or a map as a value is not a property of Connect.
 absl::Status AddProperty(const std::string& name, const PropertyNode& value, DebeziumFile& out) {
   if (value.kind == PropertyNode::Kind::kNull) {
     return absl::OkStatus();  // like an absent property
@@ -124,7 +124,7 @@ bool RoutesEvents(const NamedConnector& connector) {
   });
 }
 
-// The only one; or, of several, the only one with an EventRouter.
+// The only connector; if there are several, the only one with an EventRouter.
 absl::StatusOr<DebeziumFile> OnlyOutbox(std::vector<NamedConnector> connectors) {
   if (connectors.empty()) {
     return NotAConnector("the file contains no KafkaConnector resource");
@@ -136,7 +136,7 @@ absl::StatusOr<DebeziumFile> OnlyOutbox(std::vector<NamedConnector> connectors) 
     return NotAConnector("the file contains several connectors, none of them with an EventRouter");
   }
   if (connectors.size() > 1) {
-    // Which of them to import is the operator's decision.
+    // The operator must decide which of them to import.
     std::string names;
     for (const NamedConnector& each : connectors) {
       names += (names.empty() ? "" : ", ") + Printable(each.name, 80);

@@ -38,7 +38,7 @@ bool IsDebeziumFile(std::string_view text);
 // connectors with expand=info) or by MSK Connect; a KafkaConnector resource of Strimzi or a
 // Connector of Confluent for Kubernetes, in YAML or JSON, also in a List or among other documents;
 // .properties of a standalone connector; application.properties of Debezium Server, and its
-// environment variables. Of several connectors, the only one with an EventRouter.
+// environment variables. If there are several connectors, selects the only one with an EventRouter.
 // Errors: WR-1001; WR-1007 for anything else.
 absl::StatusOr<DebeziumFile> ReadDebeziumFile(std::string_view text);
 

@@ -29,7 +29,7 @@ struct ImportedProperty {
   PropertyResult result;
 };
 
-// What is known about a connector after the translation. May contain secrets.
+// The result of translating a connector's configuration. May contain secrets.
 struct DebeziumImport {
   std::string form;  // the kind of file, for reports
   DebeziumTranslation translation;

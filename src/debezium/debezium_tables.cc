@@ -258,7 +258,7 @@ std::optional<bool> DebeziumTables::IsTrue(const std::string& predicate,
     return Matches(Option(fmt::format("predicates.{}.pattern", predicate)), topic,
                    Case::kSensitive);
   }
-  // A row is no tombstone.
+  // A row is not a tombstone.
   return type == kTombstonePredicate ? std::optional(false) : std::nullopt;
 }
 

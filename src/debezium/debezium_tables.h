@@ -32,8 +32,8 @@ class DebeziumTables {
   // The result of a property that selects tables or belongs to a predicate; nullopt for others.
   std::optional<PropertyResult> ResultOf(std::string_view name) const;
 
-  // Which of the tables' records a transform changes. `transform`: its prefix. Only for transforms
-  // that precede the router, because the router changes the topic.
+  // Returns which of the tables' records a transform changes. `transform`: its prefix. Only for
+  // transforms that precede the router, because the router changes the topic.
   Reach ReachOf(const std::string& transform) const;
 
  private:

@@ -79,7 +79,7 @@ bool Creates(const DebeziumOptions& connector) {
 }
 
 // The globs of a list of expressions; nullopt if one of them is not a list of globs. A "|" inside
-// of parentheses leaves parts with a parenthesis, which are no globs.
+// parentheses leaves parts with a parenthesis, which are not globs.
 std::optional<std::vector<std::string>> GlobsOf(const std::vector<std::string>& regexes) {
   std::vector<std::string> globs;
   for (const std::string& regex : regexes) {
@@ -94,8 +94,8 @@ std::optional<std::vector<std::string>> GlobsOf(const std::vector<std::string>& 
   return globs;
 }
 
-// A topic that the last group excludes is of the default group, whose settings a rule before those
-// of the group can give it. Behind other groups' exclusions a further group may follow.
+// A topic that the last group excludes belongs to the default group, whose settings a rule before
+// those of the group can give it. Behind other groups' exclusions a further group may follow.
 bool MayExclude(std::string_view group, const DebeziumOptions& connector) {
   const std::vector<std::string> groups = Groups(connector);
   return !groups.empty() && groups.back() == group;

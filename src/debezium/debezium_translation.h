@@ -27,7 +27,7 @@ enum class PropertyOutcome : uint8_t {
   kRefused,      // requires behaviour that walrelay does not reproduce
 };
 
-// What became of one property.
+// The result for one property.
 struct PropertyResult {
   PropertyOutcome outcome;
   // kTranslated: the resulting settings, for reports. kRefused: the setting with which an operator

@@ -1,9 +1,9 @@
 // CountPlan: how much of an outbox table is read to count its rows, so that counting is never a
 // burden on Postgres.
 //
-// A small table is read as a whole. Of a large one, a part is read, and only while rows are
-// unpublished: the part in which new rows are, unless vacuum has freed space elsewhere. That is the
-// end of a table; of a table that is partitioned by range, the newest partitions.
+// A small table is read as a whole. Only a part of a large table is read, and only while rows are
+// unpublished: the part that has the new rows, unless vacuum has freed space elsewhere. That part
+// is the end of a table; in a table that is partitioned by range, it is the newest partitions.
 //
 // Pure.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace walrelay {
 
-// A table whose heap is at most this large is read as a whole; of a larger one, this much.
+// A table whose heap is at most this large is read as a whole; this much is read of a larger one.
 constexpr uint64_t kMostReadBytes = uint64_t{64} << 20;
 // Each partition that is read on its own makes the statement longer.
 constexpr size_t kMostReadPartitions = 32;

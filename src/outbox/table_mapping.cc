@@ -256,7 +256,7 @@ class Mapper {
     return nullptr;
   }
 
-  // Of two columns with types, "type" may be that of the aggregate, as in Axon's event store.
+  // If two columns have types, "type" may be the aggregate's type, as in Axon's event store.
   Column TypeBesideEventType() {
     const std::vector<Column> types = All(ColumnUse::kEventType, IsName);
     for (const Column column : types) {

@@ -1,7 +1,7 @@
 // TableMapping: which column of an existing table is which part of an event, and why.
 //
-// Columns are found by their names (column_names.h) and types. What cannot be known is a decision
-// for the operator: it is listed, with the best available choice made.
+// Columns are found by their names (column_names.h) and types. If something cannot be known, the
+// mapping makes the best available choice, and lists it as a decision for the operator.
 //
 // Pure.
 #pragma once
@@ -42,7 +42,8 @@ struct TableMapping {
   // A library that needs the rows after they are published, so that they may neither be deleted nor
   // marked; "": none is known.
   std::string rows_belong_to;
-  // What the operator has to decide or to know, in sentences; each is about one thing.
+  // Decisions for the operator, and facts that the operator must know: sentences, each about one
+  // thing.
   std::vector<std::string> decisions;
   // Columns that no part of a record has.
   std::vector<std::string> unpublished;

@@ -14,7 +14,7 @@
 
 namespace walrelay {
 
-// What a number of rows says about the true number.
+// How a number of rows relates to the true number.
 enum class RowBound : uint8_t {
   kExact,
   kAtMost,    // some of these rows may be published: nothing proves it yet
@@ -62,8 +62,8 @@ struct TableReading {
   // Committed before `as_of`, and not known to be published.
   std::optional<RowCount> unpublished;
   WallTime as_of;  // by the server's clock; only with `unpublished`
-  // Of these: at `taken`, since its commit if the server tracks commit times, otherwise since the
-  // value of its time column. Absent without such a row or column.
+  // The age of the oldest of these rows at `taken`: since its commit if the server tracks commit
+  // times, otherwise since the value of its time column. Absent without such a row or column.
   std::optional<Micros> oldest_unpublished;
   // From before the slot, or from before an accepted gap: neither known to be published nor still
   // to come.
