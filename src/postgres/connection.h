@@ -86,10 +86,10 @@ class PgConnection {
 
   // Runs one SQL or replication command and returns its rows, if any. An error of the server is
   // mapped to an ErrorCode and leaves the connection open.
-  // The simple query protocol: no parameters, so text from outside is quoted by the caller
-  // (postgres/quote.h). Of several statements, the last result counts unless one failed. Errors:
-  // kCancelled, WR-2001 after `timeout`, WR-2005; after these three the connection must be closed,
-  // because an answer may still arrive.
+  // Uses the simple query protocol, which has no parameters: the caller quotes text from outside
+  // (postgres/quote.h). For several statements, returns the result of the last one, or the first
+  // error. Errors: kCancelled, WR-2001 after `timeout`, WR-2005; after these three the connection
+  // must be closed, because an answer may still arrive.
   absl::StatusOr<PgResult> Query(const std::string& command, Micros timeout);
 
   // The same for a result that need not fit into memory: sends the command, whose rows NextRow()

@@ -181,7 +181,7 @@ absl::StatusOr<Completed> Complete(const ConnectionParameters& own, std::string_
       completed.chosen.emplace(each->keyword);
     }
   }
-  // What is missing in the result, libpq completes once more.
+  // Adds the own parameters that the result lacks. libpq completes them when it connects.
   for (const auto& [key, value] : own) {
     SetDefault(completed.parameters, key, value);
   }
@@ -202,7 +202,7 @@ std::string_view EntryOf(std::string_view list, size_t index) {
   return list.substr(0, list.find(','));
 }
 
-// Whether every host of the list is local. Of a name, only "localhost" is.
+// Whether every host of the list is local. The only name that counts as local is "localhost".
 bool IsLocal(const ConnectionParameters& parameters) {
   const std::string_view addresses = ValueOf(parameters, "hostaddr");
   const std::string_view hosts = ValueOf(parameters, "host");

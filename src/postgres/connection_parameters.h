@@ -33,7 +33,7 @@ using ConninfoOptions = std::unique_ptr<PQconninfoOption, ConninfoDeleter>;
 
 using ConnectionParameters = std::vector<std::pair<std::string, std::string>>;
 
-// What a connection is for decides which settings of the session contract apply to it.
+// The purpose of a connection. It decides which settings of the session contract apply.
 enum class ConnectionPurpose {
   kReplication,  // a walsender connection: replication=database
   kSql,          // an ordinary connection that only reads
@@ -47,9 +47,10 @@ enum class Transport {
 };
 Transport TransportOf(const SourceConfig& source);
 
-// The parameters of every login: there is no other way to one. Service file, variables and defaults
-// are part of the result. Refuses a connection over a network without verified TLS, unless
-// source.allow_insecure is set; Unix sockets and loopback do not count as a network.
+// The parameters of every login: no connection is opened without them. They include those of the
+// service file, the variables and the defaults. Refuses a connection over a network without
+// verified TLS, unless source.allow_insecure is set; Unix sockets and loopback do not count as a
+// network.
 //
 // `option`: the option that has the DSN, for messages. Reads the password file, so that each
 // connection uses the current password. The password of source.password_command is not part of the
@@ -104,10 +105,10 @@ absl::Status CheckSourceName(const SourceConfig& source);
 // the slot. Contains no user name and no password, except that a database without a name is called
 // like the user, as libpq does.
 //
-// Of several hosts, which are one cluster, the first counts; ":port" follows if it is not 5432. A
-// Unix socket and a loopback address are named after this machine: "localhost" would be the same
-// name on each machine, and an alert would take a healthy database there for this one. The file of
-// a service is not read: its name stands for the host. "?" for an invalid DSN.
+// If the DSN has several hosts, which are one cluster, the first is used; ":port" follows unless it
+// is 5432. A Unix socket and a loopback address are named after this machine: "localhost" would be
+// the same name on each machine, and an alert would take a healthy database there for this one. The
+// file of a service is not read: its name stands for the host. "?" for an invalid DSN.
 PipelineIdentity IdentityOf(const SourceConfig& source);
 
 }  // namespace walrelay

@@ -33,10 +33,11 @@ constexpr std::string_view kIsInSchema = R"(EXISTS (
 //
 // `top` is the topmost partitioned table above the table that the publication contains. `sent_as`
 // follows get_rel_sync_entry() in pgoutput.c: with publish_via_partition_root, rows are sent under
-// the name of `top`. Of a partitioned table it is the name of its partitions' rows.
+// the name of `top`. For a partitioned table, it is the table under whose name the rows of its
+// partitions are sent.
 //
 // A table that was never rewritten has its OID as relfilenode. Temporary tables may inherit; their
-// rows are of one session.
+// rows belong to one session.
 constexpr std::string_view kTreeQuery = R"(
 WITH RECURSIVE wanted(n, schema, name) AS (VALUES {0}),
 tree(n, oid, age, xid) AS (

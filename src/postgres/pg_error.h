@@ -53,7 +53,7 @@ std::string_view SqlstateIn(std::string_view verbose_message);
 std::string_view FunctionIn(std::string_view verbose_message);
 
 // Formats a message as one line, without SQLSTATE and LOCATION, escaped.
-// Several lines are joined by "; ". What the server sent may contain any bytes.
+// Joins several lines with "; ". The server's message may contain any bytes.
 std::string Readable(std::string_view message);
 
 }  // namespace walrelay

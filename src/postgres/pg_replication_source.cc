@@ -100,7 +100,8 @@ void PgReplicationSource::Step() const {
   }
 }
 
-// The relay compares later readings with the first one. What came before it, nothing reports.
+// The relay compares later readings with the first one, so it does not detect earlier changes. This
+// is the only report of them.
 absl::Status PgReplicationSource::ReportRecentMembers(const SourceInfo& info) {
   if (!info.slot || info.slot->active || std::exchange(recent_members_reported_, true)) {
     return absl::OkStatus();
@@ -219,7 +220,7 @@ absl::StatusOr<std::optional<SlotInfo>> PgReplicationSource::InspectSlot() {
 }
 
 // The role may terminate its own processes: no further privilege is needed. A process that has
-// ended meanwhile is no error, and another one that has its pid by now is left alone.
+// already ended is not an error, and another process that has reused its pid is not terminated.
 absl::Status PgReplicationSource::TerminateBackend(int pid) {
   WR_CHECK(connection_.has_value(), "the source is open");
   return connection_
@@ -256,9 +257,10 @@ absl::Status PgReplicationSource::DropSlot() {
 
 // A login event trigger may read catalogs in the server process of the stream, before any command
 // of this client. The functions that decode by SQL empty all catalog caches before they return,
-// also with an error. Of a failover slot this one would wait for standbys, so it is made to fail
-// before: pgoutput has no textual output. Otherwise it reads one record of the WAL, and moves
-// nothing. Source: pg_logical_slot_get_changes_guts() in logicalfuncs.c.
+// also with an error. With a failover slot, this function would wait for standbys. Therefore its
+// textual variant is called, which fails before that, because pgoutput has no textual output. With
+// another slot, it reads one record of the WAL and does not advance the slot. Source:
+// pg_logical_slot_get_changes_guts() in logicalfuncs.c.
 absl::Status PgReplicationSource::EmptyCatalogCaches() {
   const bool fails = failover_;
   const absl::Status status =

@@ -4,8 +4,8 @@
 // and the second, which has looked up nothing in the catalog, streams (decision 0007). Both go to
 // the same host of the DSN.
 //
-// Positions, slots and tables are only read here. What they mean, and what to do about them, is
-// decided by the caller.
+// Positions, slots and tables are only read here. The caller decides what they mean, and what to do
+// about them.
 #pragma once
 
 #include <libpq-fe.h>
@@ -67,7 +67,7 @@ class PgReplicationSource final : public ReplicationSource {
   absl::Status ReportRecentMembers(const SourceInfo& info);
   // All that Open() returns, read on one connection, the server's WAL position first.
   absl::StatusOr<SourceInfo> ReadFacts();
-  // Of one query.
+  // The timeout of one query.
   Micros timeout() const;
 
   const SourceConfig& config_;

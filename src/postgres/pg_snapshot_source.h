@@ -63,7 +63,8 @@ class PgSnapshotSource final : public SnapshotSource {
   std::optional<Program> password_command_;  // of kPassword
   std::unique_ptr<PGconn, Deleter> connection_;
   State state_ = State::kClosed;
-  // Of the stream that the snapshots are for; another one means another server or another session.
+  // The walsender of the stream that the snapshots are for. Another pid means another server or
+  // another session.
   int walsender_pid_ = 0;
   bool verified_ = false;  // this connection leads to the stream's server
   bool wants_write_ = false;

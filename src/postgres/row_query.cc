@@ -105,8 +105,8 @@ std::string EqualsAny(const CachedColumn& column, const std::vector<std::string>
                      Column(column.name), type == "text" ? "::pg_catalog.text" : "", list, type);
 }
 
-// Of the row. (A frozen row still has its xmin, which may be greater than the present xid's low
-// half.)
+// The row's xmin, with its epoch. (A frozen row still has its xmin, which may be greater than the
+// low half of the present xid.)
 std::string Xid(const RowSource& source) {
   return XidWithEpoch("o.xmin", source.next_xid);
 }
@@ -116,7 +116,7 @@ std::string CommitTime(const RowSource& source) {
                              : "NULL::pg_catalog.timestamptz";
 }
 
-// What a time range is compared with, and the type of its ends.
+// The expression that is compared with a time range, and the type of the range's ends.
 struct TimeOperand {
   std::string expression;
   bool with_zone = true;

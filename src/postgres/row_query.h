@@ -21,7 +21,7 @@ namespace walrelay {
 // All conditions that are set must hold; without any, every row is selected. Values are compared
 // with the columns that the configuration maps: id, aggregate id.
 struct RowSelection {
-  std::vector<std::string> ids;         // compared as text; a row that does not exist is no error
+  std::vector<std::string> ids;         // compared as text; ids without a row are ignored
   std::optional<std::string> after_id;  // greater, by the order of the column's type
   std::optional<std::string> key;       // the aggregate id, as text
   // Rows of [since, until), by the time column.
@@ -30,13 +30,12 @@ struct RowSelection {
   // "": route.timestamp_column, or else "created_at" if the table has it, or else the commit time,
   // if the server records commit times.
   std::string time_column;
-  // Rows whose xmin is in [xid_from, xid_before). With their epoch; 0: no limit. Of a row that is
-  // older than 2^32 transactions the epoch is not known: it may be selected in place of a newer
-  // one.
+  // Rows whose xmin is in [xid_from, xid_before), with the epoch; 0: no limit. The epoch of a row
+  // that is older than 2^32 transactions is unknown: it may be selected like a newer one.
   uint64_t xid_from = 0;
   uint64_t xid_before = 0;
-  // What proves that rows before xid_from are published begins here, and does not cover all of
-  // them: these are selected, too. Not valid: it covers all.
+  // The proof that rows before xid_from are published begins here. It does not cover all of them:
+  // the rows that it does not cover are selected, too. Not valid: it covers all.
   XidStart proven_from;
   std::string proven_time_column;  // a row's time is compared only if it has the type timestamptz
   bool attachments_known = true;   // false: an upgrade has written the partitions' catalog again
@@ -44,7 +43,7 @@ struct RowSelection {
   std::string order_by;  // a column; "": see RowOrder
   uint64_t limit = 0;    // of rows of all tables; 0: no limit
 
-  // Whether no condition is set. The limit is none: it does not say which rows.
+  // Whether no condition is set. The limit is not a condition: it does not say which rows.
   bool selects_all() const {
     return ids.empty() && !after_id && !key && !since && !until && xid_from == 0 && xid_before == 0;
   }
@@ -65,7 +64,7 @@ enum class RowOrder : uint8_t {
   kXid,         // of the writing transaction: not always the order of the commits
 };
 
-// What the SQL depends on besides the selection.
+// The facts that the SQL depends on besides the selection.
 struct RowSource {
   const OutboxTable& table;
   const RouteConfig& route;

@@ -15,7 +15,7 @@
 namespace walrelay {
 namespace {
 
-// Of a query of the catalog.
+// The timeout of a query of the catalog, and of sending the query for rows.
 constexpr std::chrono::seconds kBeginTimeout{15};
 // Until the next row of a query arrives: an index may be missing, and the result has to be sorted.
 constexpr std::chrono::hours kRowTimeout{1};

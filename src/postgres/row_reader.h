@@ -51,7 +51,7 @@ class RowReader {
 
   // The number of rows that are selected, at most the limit. REQUIRES: before the first Next().
   absl::StatusOr<uint64_t> Count();
-  // By the table's order: see RowOrder. Of the first table, if several are configured.
+  // The order of the rows of the first selected table; nullopt if no table is selected.
   std::optional<RowOrder> order() const;
   // Whether source.origin = "none" does not apply: the server does not show the origins of rows.
   bool origins_unknown() const { return origins_unknown_; }

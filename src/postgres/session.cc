@@ -99,8 +99,8 @@ std::string LoginOf(const ConnectionParameters& parameters) {
   return login;
 }
 
-// Of the process: stream, sampler and other pipelines count together, because the server, and what
-// guards it, counts them together.
+// One for the whole process: the logins of stream, sampler and other pipelines count together,
+// because the server, and a guard in front of it, counts them together.
 LoginPause& Logins() {
   static LoginPause logins;
   return logins;
@@ -108,8 +108,8 @@ LoginPause& Logins() {
 
 }  // namespace
 
-// One host after the other. libpq's own list would share one timeout between them, of which a dead
-// address uses all.
+// Tries one host after the other. libpq's own list would share one timeout between them, and an
+// address that does not respond would use all of it.
 absl::StatusOr<OpenedSession> OpenSession(const SourceConfig& source,
                                           const SessionOptions& options) {
   WR_ASSIGN_OR_RETURN(ConnectionParameters parameters,

@@ -90,7 +90,7 @@ std::string LaterSettingColumns(ConnectionPurpose purpose, int version) {
   return columns;
 }
 
-// A setting that the server does not have is no violation: it has no effect to prevent.
+// A setting that the server does not have is not a violation: it has no effect to prevent.
 absl::Status CheckSessionSettings(
     ConnectionPurpose purpose,
     const std::function<std::optional<std::string_view>(std::string_view)>& shown) {

@@ -74,14 +74,14 @@ void SlotSampler::Run(Micros delay) {
   }
 }
 
-// In the order of importance: what fails later in a sample costs only what comes after it.
+// In the order of importance: a step that fails only prevents the steps after it.
 absl::Status SlotSampler::Sample() {
   WR_RETURN_IF_ERROR(EnsureConnected());
   WR_RETURN_IF_ERROR(SampleSlot());
   WR_RETURN_IF_ERROR(IdentifyPublication());
   WR_ASSIGN_OR_RETURN(const std::vector<TableInfo> tables, CheckPublication());
-  // What was committed before the last sample is compared with what is published by now: the first
-  // sample of a connection has nothing to compare.
+  // Rows committed before the last sample are compared with the progress by now: the first sample
+  // of a connection has nothing to compare.
   return ++samples_ > 1 ? tables_.Turn(*connection_, tables, earlier_xids_, kQueryTimeout)
                         : absl::OkStatus();
 }

@@ -25,7 +25,7 @@ class TableCounter {
   struct Callbacks {
     // False: another instance publishes the tables, and counts them.
     std::function<bool()> is_publisher;
-    // What is published by now; nullopt: nothing is proven.
+    // The progress that proves which rows are published; nullopt: nothing is proven.
     std::function<std::optional<Progress>()> published;
     // The tables that exist, in configured order. Empty when another instance has taken over.
     std::function<void(std::vector<TableReading>)> counted;

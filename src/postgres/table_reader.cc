@@ -253,7 +253,7 @@ TableSize SizeOf(const PgResult& row) {
   return size;
 }
 
-// What is known without reading a row.
+// Sets the counts that are known without reading a row.
 void SetFromStatistics(const PgResult& row, const RowKnowledge& knowledge, TableReading& table) {
   table.rows = {.rows = static_cast<uint64_t>(std::max<int64_t>(row.Int(0, "estimate"), 0)),
                 .bound = RowBound::kEstimate};

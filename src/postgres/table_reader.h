@@ -18,7 +18,7 @@
 
 namespace walrelay {
 
-// What is known of the rows before they are counted.
+// The facts about the rows that are known before they are counted.
 struct RowKnowledge {
   RowClasses classes;  // of a reading of this connection's server
   WallTime as_of;      // when the reading was taken, by the server's clock
@@ -26,7 +26,8 @@ struct RowKnowledge {
   OriginFilter origin = OriginFilter::kUnset;
 };
 
-// The tables that exist, in the order of `tables`. What prevents a count is part of the result.
+// The tables that exist, in the order of `tables`. An error that prevents a count is part of the
+// result.
 absl::StatusOr<std::vector<TableReading>> ReadTables(PgConnection& connection,
                                                      const std::vector<TableInfo>& tables,
                                                      const RowKnowledge& knowledge, Micros timeout);

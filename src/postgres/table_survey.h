@@ -1,7 +1,7 @@
 // Reads all outbox tables once, for a command that has no relay at hand.
 //
-// What is published follows from the slot, which is confirmed only up to what is published, and
-// from the progress record if there is one.
+// The slot proves what is published: walrelay confirms only positions up to which every event is
+// published. So does the progress record, if there is one.
 #pragma once
 
 #include <optional>
