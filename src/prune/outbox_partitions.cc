@@ -13,7 +13,7 @@ namespace walrelay {
 namespace {
 
 constexpr std::chrono::seconds kPartitionTimeout{30};
-// Of the comparison of all rows of a partition, which reads the whole partition.
+// The timeout of the comparison of all rows of a partition, which reads the whole partition.
 constexpr std::chrono::minutes kCheckTimeout{10};
 
 // The first xid whose epoch is not 0.
@@ -195,7 +195,7 @@ class Transaction {
     open_ = false;
     return Run("COMMIT");
   }
-  // Of the first error.
+  // The SQLSTATE of the first error that the server returned; "": it returned none.
   const std::string& sqlstate() const { return sqlstate_; }
 
  private:

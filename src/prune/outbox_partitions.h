@@ -10,7 +10,7 @@
 // is two transactions: a row that is not published would have to be attached again, which may
 // fail.)
 //
-// Adding or dropping a partition is no gap for a relay: the publication has the root of the table.
+// Adding or dropping a partition is not a gap for a relay: the publication has the table's root.
 //
 // Blocks for as long as the queries take. Not thread-safe on one connection.
 #pragma once
@@ -58,8 +58,8 @@ absl::StatusOr<bool> HasRows(PgConnection& connection, const OutboxPartition& pa
 //
 // A lock that is not available, a DEFAULT partition that has rows of a missing period, an
 // unpublished row and the like are problems of one partition, not errors: the others are handled.
-// Errors: WR-2309; WR-2007 if the role does not own the table; those of PgConnection::Query(). What
-// was done before an error remains.
+// Errors: WR-2309; WR-2007 if the role does not own the table; those of PgConnection::Query().
+// Changes made before an error remain.
 //
 // REQUIRES: a session that may write, outside of a transaction (ConnectionPurpose::kSetup).
 absl::StatusOr<PartitionChanges> MaintainPartitions(PgConnection& connection,

@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<std::string>> FindMissingPartitions(PgConnection& con
                                                                const OutboxTable& table);
 
 // Blocks for as long as the queries and the pauses take. Without a proof, only missing partitions
-// are created, and the outcome is WR-2323. What was done before an error remains, and is counted.
+// are created, and the outcome is WR-2323. Changes made before an error remain, and are counted.
 // kCancelled: `interrupt_fd` became readable. Errors: those of OpenSession(), MaintainPartitions()
 // and Pruner::Run().
 //

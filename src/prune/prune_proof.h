@@ -18,7 +18,7 @@
 
 namespace walrelay {
 
-// REQUIRES of who makes one: `xids` are those of PublishedXidsOf() for this server and timeline, by
+// REQUIRES of its creator: `xids` are those of PublishedXidsOf() for this server and timeline, by
 // progress that the brokers have acknowledged.
 struct PruneProof {
   PublishedXids xids;
@@ -31,7 +31,7 @@ struct PruneProof {
   std::string slot;
 };
 
-// What a relay's proof says about the rows of the server that it streams from. nullopt: nothing.
+// The relay's proof, for the rows of the server that it streams from. nullopt: nothing is proven.
 std::optional<PruneProof> ProofForPruning(const std::optional<PublishedProof>& published,
                                           const SourceConfig& source);
 

@@ -15,7 +15,7 @@ constexpr int kRangeScanVersion = 140000;
 // MaxHeapTuplesPerPage of pages of 32 kB, the largest that Postgres supports. Source:
 // src/include/access/htup_details.h.
 constexpr int kMostRowsPerPage = 1164;
-// FirstNormalTransactionId. Of rows from before version 9.4, only that they are frozen is known.
+// FirstNormalTransactionId. Rows from before version 9.4 only show that they are frozen.
 constexpr int kFirstXid = 3;
 
 std::string Relation(const PruneTable& table) {

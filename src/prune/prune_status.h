@@ -37,7 +37,7 @@ struct PruneCount {
   PartitionChanges partitions;
 };
 
-// What a pass did before it ended.
+// The result of a pass, which may have ended early.
 struct PruneOutcome {
   PruneCount count;
   // False: it ended early, because of an error, a request to pause or to stop, or because the
@@ -46,7 +46,7 @@ struct PruneOutcome {
   absl::Status error;
 };
 
-// Of the process that prunes, for the status report.
+// The state of the process that prunes, for the status report.
 struct PruneStatus {
   uint64_t pruned = 0;               // rows, since the process started
   std::optional<WallTime> complete;  // when the last complete pass ended

@@ -25,8 +25,8 @@ struct SetupOutcome {
 
 // Executes the steps, each in a transaction of its own: a slot cannot be created in one that has
 // written. A step for which the role lacks a privilege is left out, with those that need it; every
-// other error ends the execution and is returned, annotated with the step. What was executed
-// remains.
+// other error ends the execution and is returned, annotated with the step. The steps that were
+// executed are not undone.
 absl::StatusOr<SetupOutcome> ExecuteSetup(PgConnection& connection, const SetupPlan& plan);
 
 // The missing steps as a script for an administrator, with comments.
@@ -34,8 +34,8 @@ std::string MissingScript(const SetupOutcome& outcome, const Platform& platform,
                           std::string_view role, std::string_view database);
 
 // Drops the slot and the publication, but not the table.
-// What does not exist is no error. A slot in use is (WR-2102). The slot is dropped first, so that
-// no WAL is retained if the second statement fails.
+// It is not an error if the slot or the publication does not exist. A slot in use is an error
+// (WR-2102). The slot is dropped first, so that no WAL is retained if the second statement fails.
 absl::Status UndoSetup(PgConnection& connection, const SourceConfig& source);
 
 }  // namespace walrelay

@@ -21,7 +21,7 @@ std::set<std::string> SchemasOf(const SourceConfig& source);
 
 std::string CreateSchema(const std::string& schema);
 
-// What walrelay uses, as in the option `publish`.
+// The operations that walrelay uses, as in the option `publish`.
 std::string_view PublishedOperations(const SourceConfig& source);
 
 // For all tables; without a table, for logical messages only.

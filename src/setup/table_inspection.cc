@@ -26,7 +26,8 @@ JOIN pg_catalog.pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace
 WHERE s.nspname OPERATOR(pg_catalog.=) {} AND c.relname OPERATOR(pg_catalog.=) {}
   AND c.relkind OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'p', 'v', 'm', 'f']::pg_catalog."char"[]))";
 
-// Of a domain: its base type, as the stream describes it. Generated columns are not sent.
+// type_oid of a domain is its base type, as the stream describes it. Generated columns are not
+// sent.
 constexpr std::string_view kColumnsQuery = R"(
 SELECT a.attname, a.attnotnull,
        pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
