@@ -182,7 +182,7 @@ void ForwardLog(const rd_kafka_t* client, int level, const char* facility, const
       message, {{"facility", facility}});
 }
 
-// What librdkafka calls the part of its build that a mechanism needs; "" for an unknown mechanism.
+// librdkafka's name of the build feature that a mechanism needs; "" for an unknown mechanism.
 std::string_view FeatureOf(std::string_view mechanism) {
   if (mechanism.starts_with("SCRAM-SHA-")) {
     return "sasl_scram";
@@ -418,7 +418,7 @@ absl::StatusOr<KafkaClient> MakeClient(rd_kafka_type_t type, KafkaConf conf) {
 
 absl::Status CheckClient(rd_kafka_type_t type, const rd_kafka_conf_t& conf) {
   KafkaConf copy(rd_kafka_conf_dup(&conf));
-  // nullptr: the default, which is no broker at all.
+  // nullptr: the default, which names no broker.
   WR_CHECK(
       rd_kafka_conf_set(copy.get(), "bootstrap.servers", nullptr, nullptr, 0) == RD_KAFKA_CONF_OK,
       "each property has a default");

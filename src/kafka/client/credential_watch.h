@@ -66,8 +66,8 @@ class CredentialWatch {
   bool TakePasswordChange() { return password_changed_.exchange(false, std::memory_order_relaxed); }
 
  private:
-  // What changes when a file is replaced. The content is not kept: it may be a private key. Links
-  // are followed, as Kubernetes mounts a secret behind two of them.
+  // The attributes that change when a file is replaced. The content is not kept: it may be a
+  // private key. Links are followed, as Kubernetes mounts a secret behind two of them.
   struct Identity {
     dev_t device = 0;
     ino_t inode = 0;

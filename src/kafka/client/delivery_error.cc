@@ -18,8 +18,8 @@ std::string Named(rd_kafka_resp_err_t error) {
 
 }  // namespace
 
-// Errors of an entire batch, so the record is at most one of the causes. What is not listed here
-// concerns the producer as a whole: its sequence, its epoch, its id.
+// Brokers report one error for an entire batch, so the record is at most one of the causes. Errors
+// that are not listed here concern the producer as a whole: its sequence, its epoch, its id.
 absl::Status DeliveryError(rd_kafka_resp_err_t error, std::string_view topic,
                            std::string_view detail) {
   const std::string message = fmt::format("{}: {}{}{}", Printable(topic, 80), Named(error),

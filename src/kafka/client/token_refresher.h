@@ -29,7 +29,7 @@
 
 namespace walrelay {
 
-// What a client needs to log in with tokens.
+// The token source and the extensions with which a client logs in.
 struct TokenLogin {
   std::unique_ptr<TokenSource> source;  // nullptr: none
   std::vector<std::string> extensions;  // SASL extensions: name, value, name, value …

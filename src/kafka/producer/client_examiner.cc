@@ -134,7 +134,7 @@ absl::Status AskLeaders(KafkaConf conf, const std::vector<AwaitedPartition>& par
   return absl::OkStatus();
 }
 
-// The dump is made for people. What is not recognised is left out.
+// The dump is made for people. Lines that are not recognised are omitted.
 std::string SummaryOfDump(std::string_view dump) {
   std::string summary;
   std::string_view partition;

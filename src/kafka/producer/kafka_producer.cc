@@ -28,8 +28,9 @@
 namespace walrelay {
 namespace {
 
-// Of a record in a topic with this number of partitions; not valid if there is none. Records
-// without a key need no order; those of one transaction stay together, which makes larger batches.
+// The partition of a record in a topic with this number of partitions; not valid if that is 0.
+// Records without a key need no order; those of one transaction stay together, which makes larger
+// batches.
 // Where events are skipped, such a record needs the same partition after a restart: in another one,
 // later events would make it appear stored. Numbers of transactions differ then, positions do not.
 int32_t PartitionOf(const Record& record, DeliveryToken token, int32_t partitions,

@@ -56,7 +56,8 @@ class KafkaProducer final : public Producer {
     std::string password_file;
     std::string key_password_file;
     Micros sample_interval = std::chrono::seconds(2);
-    // Of topics in use; topic.metadata.refresh.interval.ms if that is less.
+    // Between refreshes of the metadata of topics in use; topic.metadata.refresh.interval.ms if
+    // that is less.
     Micros refresh_interval = std::chrono::minutes(1);
     Micros login_grace = std::chrono::seconds(30);  // after a refused login: Outdated()
     // Log a topic that deletes the first record of this producer at once, because of its time.
@@ -66,14 +67,14 @@ class KafkaProducer final : public Producer {
     // Makes the settings of other clients. Empty: SkipStored() skips nothing, and Examine() finds
     // out nothing.
     TailReader::ConfFactory consumer_conf;
-    // Of a producer whose configuration has a transactional id: what it reads after the claim.
+    // The progress record that a producer with a transactional id reads after the claim.
     ProgressAddress progress;
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;  // MakeProgressConf()
     Micros commit_limit = std::chrono::seconds(10);            // see ProducerRequest
     // Only for tests, which show what happens then: a delayed EndTxn ends another transaction.
     bool reuse_after_repeated_commit = false;
     std::function<void()> on_partitions_changed;  // to count the changes; may be empty
-    std::function<void()> on_topic_created;       // likewise
+    std::function<void()> on_topic_created;       // to count the topics; may be empty
   };
   // The files and the rules for topics of `kafka`.
   // Everything else keeps its default; the caller sets reaper and callbacks.

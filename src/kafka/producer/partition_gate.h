@@ -54,7 +54,7 @@ class PartitionGate {
   void RecloseAll();
 
  private:
-  // What is known about one partition.
+  // The state of one partition.
   struct Partition {
     bool known = false;      // a record was acknowledged since the gate was last closed
     bool reclosing = false;  // closed again; the records in flight at that time are awaited

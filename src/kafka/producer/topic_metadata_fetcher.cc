@@ -205,7 +205,7 @@ bool TopicMetadataFetcher::AskForTopics(std::unique_lock<std::mutex>& lock, int 
     eventfd_write(wakeup_fd_, 1);
     pause_ = kPollInterval;
   }
-  // What is left waits for its creation; a topic requested meanwhile need not wait.
+  // The remaining topics wait for their creation; a topic requested in the meantime need not wait.
   if (answers_.size() - before < static_cast<size_t>(asked)) {
     const size_t waiting = questions_.size();
     changed_.wait_for(lock, std::exchange(pause_, std::min(2 * pause_, kLongestPollInterval)),

@@ -74,8 +74,8 @@ class TopicMetadataFetcher {
   // Sends requests until a broker answers one that was sent after this call.
   void Probe();
 
-  // What has arrived since the last call, oldest first; empty if nothing has. Does not wait for a
-  // request.
+  // The results that have arrived since the last call, oldest first; empty if none have. Does not
+  // wait for a request.
   std::vector<Result> DrainResults();
   // Whether a broker has answered since the last Probe(); true when there was none.
   bool Answered();
@@ -100,7 +100,8 @@ class TopicMetadataFetcher {
   // nullopt: the topic may be in the process of being created.
   static std::optional<Result> AnswerTo(const Question& question,
                                         const rd_kafka_metadata_topic& topic);
-  // Of one topic, or of all topics that the client knows. nullptr: no broker has answered.
+  // Requests the metadata of `topic`, or if that is nullptr of all topics that the client knows.
+  // Returns nullptr if no broker answers.
   KafkaMetadata Fetch(rd_kafka_topic_t* topic, int timeout_millis) const;
 
   rd_kafka_t* const client_;

@@ -18,8 +18,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Of a call of rd_kafka_commit_transaction(), which is called again until it succeeds or Stop():
-// so long does Stop() take effect later.
+// The timeout of a call of rd_kafka_commit_transaction(), which is repeated until it succeeds or
+// Stop() is called: Stop() takes effect up to this time later.
 constexpr int kCommitMillis = 200;
 // Only a process that stops waits for it.
 constexpr int kLeaveMillis = 1'000;
@@ -107,8 +107,8 @@ void TransactionThread::Run() {
   }
 }
 
-// Of a transaction that has failed, or in which a record has, a commit only returns the cause:
-// nothing is sent.
+// If the transaction or one of its records has failed, a commit only returns the cause: nothing is
+// sent.
 std::optional<TransactionThread::Failure> TransactionThread::FindCause() {
   const auto deadline = SteadyClock::now() + kCauseTimeout;
   while (true) {

@@ -54,7 +54,7 @@ class TransactionThread {
     absl::Status error;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
   };
-  // What has arrived since the last call.
+  // The results that have arrived since the last call.
   struct Results {
     std::optional<Claim> claim;
     uint64_t commits_sent = 0;       // of a transaction that was committed: how often; 0: none was

@@ -56,7 +56,7 @@ absl::Status Create(rd_kafka_t* client, const std::string& topic, SteadyTime dea
   if (!HasCode(created, ErrorCode::kTopicCreationRefused)) {
     return created;
   }
-  // The default number of replicas needs more brokers than are running: that is no missing right.
+  // The default number of replicas needs more brokers than are running: no privilege is missing.
   const bool too_few =
       MessageOf(created).find(rd_kafka_err2name(RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR)) !=
       std::string::npos;

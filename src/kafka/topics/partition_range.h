@@ -41,7 +41,8 @@ absl::StatusOr<KafkaPartitionList> QueryOffsets(rd_kafka_t* client,
                                                 const rd_kafka_topic_partition_list_t& partitions,
                                                 int64_t which, int millis);
 
-// Of a result of QueryOffsets(). -1: the partition has an error, or is not in it.
+// The offset of a partition in a result of QueryOffsets(). -1: the partition has an error, or is
+// not in the result.
 int64_t OffsetOf(const rd_kafka_topic_partition_list_t& offsets, const std::string& topic,
                  int32_t partition);
 

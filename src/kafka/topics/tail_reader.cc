@@ -27,7 +27,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // A topic that the producer has just found may be unknown to another broker.
 constexpr std::chrono::seconds kUntilKnown{2};
 constexpr std::chrono::milliseconds kUntilAskedAgain{20};
-// In which older records are read; those at the ends have been read by then.
+// The time limit for reading older records, after those at the ends have been read.
 constexpr std::chrono::seconds kFurtherTime{5};
 constexpr int64_t kFurtherFactor = 4;
 // Partitions begin to be read one after another: a request for some of them must not wait long for
@@ -68,7 +68,7 @@ absl::StatusOr<KafkaMetadata> FetchTopicWith(rd_kafka_t* client, const std::stri
   return metadata;
 }
 
-// What is to be read of a topic.
+// The ranges to be read in a topic.
 struct Tails {
   KafkaMetadata metadata;
   std::vector<PartitionRange> ranges;  // those that are not empty
@@ -131,7 +131,7 @@ absl::StatusOr<Tails> AwaitTails(rd_kafka_t* client, const std::string& topic, s
   }
 }
 
-// Of walrelay's header, the last one if there are several: the producer appends it.
+// The position in walrelay's header, in the last one if there are several: the producer appends it.
 std::optional<StoredPosition> PositionIn(const rd_kafka_message_t& message,
                                          const std::string& topic) {
   rd_kafka_headers_t* headers = nullptr;
@@ -230,7 +230,7 @@ void TailReader::Run() {
   }
 }
 
-// What was read before an error would be valid. But an error is a doubt, and rare.
+// Records read before an error would be valid, but an error is rare and leaves a doubt.
 TailReader::Result TailReader::Read(const Question& question) {
   const auto partitions = static_cast<size_t>(question.partitions);
   Result result{
@@ -292,7 +292,7 @@ void TailReader::Note(const rd_kafka_message_t& message, Result& result) const {
   }
 }
 
-// In steps that grow: usually the first one finds a transaction that will not be sent again.
+// Reads in steps that grow: usually the first one finds a transaction that will not be sent again.
 void TailReader::ReadFurtherBack(std::vector<PartitionRange> ranges,
                                  const std::vector<int64_t>& begins, Result& result) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + kFurtherTime;

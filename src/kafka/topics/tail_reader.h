@@ -77,7 +77,7 @@ class TailReader {
   // unless Stop() is called. REQUIRES: `partitions` is positive.
   void Request(const std::string& topic, int32_t partitions);
 
-  // What has arrived since the last call, oldest first. Does not wait.
+  // The results that have arrived since the last call, oldest first. Does not wait.
   std::vector<Result> DrainResults();
 
  private:
@@ -91,9 +91,10 @@ class TailReader {
   // On the thread, without the lock: use no members except constants and those of the thread.
   Result Read(const Question& question);
   absl::Status ReadInto(Result& result);
-  // Reads older records, in partitions where these may be of transactions that will be sent again.
-  // `ranges`: what was read of each partition; `begins`: where the partitions begin, by their
-  // numbers. Without an error if there is no time left: what was read before counts.
+  // Reads older records, in partitions where they may belong to transactions that will be sent
+  // again. `ranges`: the range that was read in each partition; `begins`: where the partitions
+  // begin, by their numbers. Stops without an error when no time is left: the records that were
+  // read until then count.
   void ReadFurtherBack(std::vector<PartitionRange> ranges, const std::vector<int64_t>& begins,
                        Result& result);
   void Note(const rd_kafka_message_t& message, Result& result) const;

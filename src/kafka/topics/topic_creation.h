@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<TopicAnswer>> ReadTopicAnswers(rd_kafka_event_t* even
 absl::Status CreateTopic(rd_kafka_t* client, const std::string& name, const TopicRule& rule,
                          int millis);
 
-// What lets a user create the topic and write to it.
+// The command that lets a user create the topic and write to it.
 std::string TopicAclRemedy(std::string_view topic);
 
 // Whether topics could be created: by the rules of `kafka` if walrelay creates topics, else with

@@ -25,7 +25,7 @@
 
 namespace walrelay {
 
-// What a request says about one of its topics.
+// The answer to a request, for one of its topics.
 struct TopicAnswer {
   std::string topic;
   // OK: the topic exists. WR-3005, WR-4005 and WR-4014: the brokers refuse to create it. WR-4001:

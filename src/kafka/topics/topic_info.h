@@ -21,7 +21,7 @@ struct TopicInfo {
   int partitions = 0;
   int leaderless = 0;  // partitions without a leader
   int replicas = 0;    // minimum over the partitions
-  int in_sync = 0;     // likewise
+  int in_sync = 0;     // minimum over the partitions
   // Absent if the user may not read settings (DESCRIBE_CONFIGS).
   std::optional<int64_t> min_in_sync;
   std::optional<int64_t> max_message_bytes;

@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
                                                      std::optional<WallTime> since = std::nullopt);
 
 // Waits for the brokers' answer, at most `timeout`; they delete in the background. A topic that
-// does not exist is no error. Errors: WR-4001, WR-4006.
+// does not exist is not an error. Errors: WR-4001, WR-4006.
 absl::Status DeleteTopics(const KafkaConfig& kafka, const std::vector<std::string>& topics,
                           Micros timeout);
 

@@ -38,8 +38,8 @@ std::span<const rd_kafka_metadata_partition> PartitionsIn(const struct rd_kafka_
 std::optional<int64_t> ReadMinInSync(rd_kafka_t* client, const std::string& topic,
                                      std::chrono::steady_clock::time_point deadline);
 
-// Of each of `partitions`, whether what was read between the answers `before` and `after` is stored
-// as safely as an acknowledged record. Reads the settings of the topic only if they matter.
+// For each of `partitions`: whether the records read between the answers `before` and `after` are
+// stored as safely as an acknowledged record. Reads the topic's settings only if they matter.
 std::vector<bool> AreStoredSafely(rd_kafka_t* client, const std::string& topic,
                                   const struct rd_kafka_metadata& before,
                                   const struct rd_kafka_metadata& after,

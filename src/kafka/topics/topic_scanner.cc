@@ -38,7 +38,7 @@ absl::Status NoLeader(const std::string& topic, int32_t partition) {
                            Printable(topic, 80)));
 }
 
-// What is to be read of each partition that is not empty.
+// The ranges to be read, one for each partition that has records since `since`.
 absl::StatusOr<std::vector<PartitionRange>> RangesOf(rd_kafka_t* client, const std::string& topic,
                                                      const struct rd_kafka_metadata& metadata,
                                                      std::optional<WallTime> since,

@@ -25,8 +25,8 @@
 
 namespace walrelay {
 
-// A record during the callback. What it returns refers to librdkafka's message. Null and empty
-// keys, values and headers are distinct.
+// A record, valid during the callback. Its key, value and headers refer to librdkafka's message.
+// Null and empty ones are distinct.
 class ScannedRecord {
  public:
   using Text = std::optional<std::string_view>;
