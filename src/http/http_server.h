@@ -23,7 +23,7 @@ struct MHD_Daemon;
 
 namespace walrelay {
 
-// What a page returns. The body is copied before the handler's result is destroyed.
+// The response of a page. The body is copied before the handler's result is destroyed.
 struct HttpResponse {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
@@ -55,8 +55,9 @@ class HttpServer {
  public:
   // `listen`: "address:port", "[v6]:port", or ":port" for every address; port 0 selects a free
   // port. Errors: WR-5002 (HttpListen).
-  // Listens when it returns; requests wait until Serve(). What the handlers refer to must outlive
-  // the server. A port that another process uses is an error, because SO_REUSEPORT is not set.
+  // Listens when it returns; requests wait until Serve(). Objects that the handlers refer to must
+  // outlive the server. A port that another process uses is an error, because SO_REUSEPORT is not
+  // set.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(
       std::string_view listen, std::map<std::string, HttpHandler> pages);
   // Starts the thread that answers requests. REQUIRES: not called before.

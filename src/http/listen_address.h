@@ -26,7 +26,7 @@ class ListenAddress {
   socklen_t size() const { return is_v6() ? sizeof(sockaddr_in6) : sizeof(sockaddr_in); }
 
  private:
-  // Of either family.
+  // An address of either family.
   sockaddr_storage storage_{};
 };
 

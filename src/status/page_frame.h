@@ -1,4 +1,4 @@
-// What the HTML pages share: escaping, times, and the frame around the content.
+// The parts that the HTML pages share: escaping, times, and the frame around the content.
 //
 // Pure.
 #pragma once

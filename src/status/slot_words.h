@@ -18,7 +18,7 @@ std::vector<std::string> SlotWords(const SlotSample& slot);
 // How long WAL has been unconfirmed, or that this is unknown.
 std::string LagAgeWords(const SlotSample& slot);
 
-// Of an invalidated slot: what was lost, and the server's reason if it is known.
+// Says what was lost with an invalidated slot, and the server's reason if it is known.
 std::string LossWords(const SlotSample& slot);
 
 // Whether the events would survive a failover to a standby, and what is wrong otherwise.

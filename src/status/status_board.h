@@ -105,7 +105,7 @@ struct TransactionStatus {
   friend bool operator==(const TransactionStatus&, const TransactionStatus&) = default;
 };
 
-// What the relay publishes about itself, as a whole: readers never see parts of two states.
+// The relay's state as it publishes it, as a whole: readers never see parts of two states.
 struct RelayStatus {
   RelayState state = RelayState::kStarting;
   absl::Status error;         // why the state is not healthy; OK when it is
@@ -124,8 +124,8 @@ struct RelayStatus {
   std::optional<Gap> stuck;
 };
 
-// How the time from commit to acknowledgement divides over the stages; medians.
-// Of the events and transactions of one interval; measured as described in stage_latencies.h.
+// How the time from commit to acknowledgement divides over the stages: the medians of the events
+// and transactions of one interval, measured as described in stage_latencies.h.
 struct StageMedians {
   Micros postgres{0};  // until it was sent
   Micros relay{0};     // including the network

@@ -44,7 +44,7 @@ std::string RelayJson(const RelayStatus& relay) {
 
 std::string HolderJson(const SlotSample& slot) {
   JsonObject out;
-  // A prepared transaction has no process: the member is absent, because 0 is no process id.
+  // A prepared transaction has no process: the member is absent, because 0 is not a process id.
   if (slot.held_by->pid != 0) {
     out.Add("pid", slot.held_by->pid);
   }

@@ -17,8 +17,7 @@
 
 namespace walrelay {
 
-// The relay that the report is about.
-// What does not change while the process runs.
+// The relay that the report is about. It does not change while the process runs.
 // `publication` is the configured name; the formats escape all texts.
 struct StatusIdentity {
   std::string version;
@@ -76,7 +75,7 @@ struct OldestWords {
 };
 OldestWords OldestOf(const StatusReport& report);
 
-// What is recorded, and how old that is.
+// The recorded position, how old the record is, and its topic.
 std::string ProgressWords(const ProgressStatus& progress, WallTime now);
 
 // The mode of the pipeline and what it promises; with Kafka transactions also TransactionWords().
@@ -85,7 +84,7 @@ std::string ModeWords(const StatusReport& report);
 // Where the Kafka transaction is, how many were committed, and a failure of the last hour.
 std::string TransactionWords(const TransactionStatus& transactions, WallTime now);
 
-// What was pruned, what is kept without proof, and whether pruning is paused.
+// How many rows were pruned, how many are kept without proof, and whether pruning is paused.
 std::string PruningWords(const PruneStatus& pruning, WallTime now);
 
 // As specified by proto/walrelay/admin/v1/status.proto, with a line end. Values that are not known

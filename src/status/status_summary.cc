@@ -37,7 +37,7 @@ std::string_view PromiseOf(PipelineMode mode) {
   return "";
 }
 
-// What the slot shows about a relay on another host, or none.
+// Says whether the slot shows that a relay runs on another host.
 std::string WithoutRelay(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
   if (slot == nullptr) {
@@ -134,7 +134,7 @@ std::string_view HeadlineOf(const StatusReport& report) {
 
 namespace {
 
-// What the state means for events, and what happens next. Never more reassuring than what is known.
+// Says what the state means for events, and what happens next. Promises no more than is known.
 std::string StateWords(const StatusReport& report) {
   if (!report.relay_answered) {
     return WithoutRelay(report);
@@ -198,7 +198,7 @@ std::string SummaryOf(const StatusReport& report) {
 }
 
 // From the worst condition to the best: the first one that applies decides. Without an answer, a
-// slot that is being read means that a relay runs elsewhere, which is no warning.
+// slot that is being read means that a relay runs elsewhere, which is not a warning.
 HealthLevel HealthOf(const StatusReport& report) {
   const SlotSample* slot = SlotOf(report);
   // A slot that has not been sampled yet counts as safe; UnknownsOf() says that it was not checked.
@@ -338,7 +338,7 @@ std::string ModeWords(const StatusReport& report) {
   return words;
 }
 
-// A failure is no problem by itself, because the relay has continued since: it is shown for an
+// A failure is not a problem by itself, because the relay has continued since: it is shown for an
 // hour.
 std::string TransactionWords(const TransactionStatus& transactions, WallTime now) {
   const std::string age =

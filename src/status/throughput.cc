@@ -16,7 +16,7 @@ constexpr Micros kLateAtPostgres = std::chrono::milliseconds(50);
 
 }  // namespace
 
-// The maximum over the points of a minute, because medians of medians are no medians.
+// The maximum over the points of a minute, because a median of medians is not a median.
 std::optional<Throughput> ThroughputOf(const std::vector<HistoryPoint>& history) {
   Throughput throughput;
   Micros span{0};
