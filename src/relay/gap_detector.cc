@@ -95,8 +95,8 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
   WR_CHECK(!tracker_.in_transaction(), "positions change only between streams");
   const bool precedes = last_stream_ && Replaces(record);
   const bool known = owner.ok() && Knows(record);
-  // An operator has accepted the gap on another instance, or by a command. Of records in two
-  // clusters, the generations say nothing about each other.
+  // An operator has accepted the gap on another instance, or by a command. The generations of
+  // records in different clusters are not comparable.
   const bool same_cluster = std::exchange(read_from_, cluster) == cluster;
   if (held_ && same_cluster && record.generation > generation_) {
     LogWarning("gap_released", "the record says that the gap was accepted", {{"gap", held_->id}});

@@ -57,10 +57,9 @@ class GapDetector {
   // All arguments must outlive it. The tracker is moved only when an acceptance is applied.
   GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker);
 
-  // Continues with what the detector of an earlier relay knew: a gap that it held stays held. What
-  // it knew of another publication is forgotten.
-  // Records that were in flight are read again. REQUIRES: no reading was checked yet. Moves the
-  // tracker to the frontier of the last stream.
+  // Continues with the memory of an earlier relay's detector: a gap that it held stays held. The
+  // state of another publication is not restored. Records that were in flight are read again.
+  // REQUIRES: no reading was checked yet. Moves the tracker to the frontier of the last stream.
   void Restore(const SourceMemory& memory);
   // The detector's part. REQUIRES: no transaction is open.
   SourceMemory memory() const;

@@ -104,7 +104,7 @@ class Pipeline {
   // The transaction of which the first rows are published or in flight, and whose COMMIT was not
   // handled yet. Not valid if there is none.
   PartialTransaction partial() const;
-  // Likewise, for the next stream. REQUIRES: no session.
+  // The same transaction, for the next stream to continue with. REQUIRES: no session.
   UnfinishedTransaction unfinished() const;
   // The producer has failed, and rows of a transaction in flight are settled. REQUIRES: the tracker
   // has not forgotten what was in flight.
@@ -177,7 +177,7 @@ class Pipeline {
   HistoryCheck history_;
   Lsn known_at_;
   bool of_origin_ = false;        // the open transaction has no events: source.origin
-  bool looks_at_origin_ = false;  // likewise, of the message that is looked at
+  bool looks_at_origin_ = false;  // the same, for the message that is looked at
   PublishedTransaction cut_;      // the last one whose rows an earlier session has handled in part
   Lsn message_at_;                // the position of the message that was offered last
   // Kept between turns, so that a refused record is not offered to brokers again while the row

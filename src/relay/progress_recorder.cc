@@ -138,8 +138,8 @@ absl::Status ProgressRecorder::RecordGap() {
   return absl::OkStatus();
 }
 
-// What was recorded counts only where its positions are those of this stream, after a promotion up
-// to the fork: otherwise nothing is confirmed before a new record is acknowledged.
+// A record counts only as far as its positions are those of this stream, after a promotion up to
+// the fork: otherwise nothing is confirmed before a new record is acknowledged.
 void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecision& decision) {
   if (!enabled()) {
     return;

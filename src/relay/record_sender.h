@@ -2,9 +2,8 @@
 // reports.
 //
 // Records are sent as fast as the producer accepts them, except after a broker refused some: then
-// one at a time (see SingleStep). Rows that are settled already are not sent again. What the
-// reports of failed records say is kept until ClearFailure(), for the decision of what to read
-// again.
+// one at a time (see SingleStep). Rows that are settled already are not sent again. The reports of
+// failed records are kept until ClearFailure(): they decide which rows to read again.
 //
 // It outlives sessions and producers. Single-threaded.
 #pragma once

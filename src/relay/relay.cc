@@ -145,7 +145,7 @@ Wakeup Relay::Turn() {
       }
     }
   }
-  // Whatever happened in this turn, operators see its result.
+  // Operators see the result of every turn, also of one that failed.
   parts_.metrics.FlushLatencies();
   if (reporter_.OnTurn(now)) {
     NoteProgress();
@@ -724,7 +724,7 @@ void Relay::ContinueDrain(MonoTime now) {
 }
 
 // Records in flight are dropped with the producer; without confirmation they are read again at the
-// next start. What was acknowledged since the last stream is not, if a successor starts.
+// next start. Rows acknowledged since the last stream are not read again if a successor starts.
 void Relay::Finish(const absl::Status& result) {
   gaps_.SaveResumeState();
   parts_.source.Close();

@@ -48,11 +48,11 @@ struct RunState {
   // The last state, in phase kDisconnected.
   bool finished = false;
   absl::Status result;  // why the relay finished; OK after a drain
-  // For the age of what is unpublished: since then nothing could be read.
+  // For the age of unpublished rows: since then nothing could be read.
   MonoTime disconnected_since;
   MonoTime last_delivery;                      // or the time since which records are in flight
   std::optional<WallTime> oldest_unpublished;  // commit time, when the last session ended
-  std::optional<WallTime> oldest_unread;       // likewise, of rows that must be read again
+  std::optional<WallTime> oldest_unread;       // the same, of rows that must be read again
 };
 
 }  // namespace walrelay

@@ -39,7 +39,7 @@ std::string_view NameOf(FeedbackCause cause) {
   return "?";
 }
 
-// Likewise.
+// The message type as the label of a metric.
 std::string_view TypeNameOf(char type) {
   switch (static_cast<pgoutput::MessageType>(type)) {
     case pgoutput::MessageType::kBegin:
@@ -208,7 +208,7 @@ bool Session::BurstComplete(MonoTime now) const {
          (burst_since_ && now - *burst_since_ >= pacer_.hold());
 }
 
-// With transactions, what is committed together is a wave already.
+// A Kafka transaction already batches records.
 bool Session::HoldsBack(MonoTime now) const {
   return !parts_.source.pending().empty() && wait_ == Wait::kNone &&
          !parts_.config.pipeline.exactly_once() &&
@@ -406,8 +406,8 @@ void Session::CheckRecorder(MonoTime now) {
   }
 }
 
-// One update per turn at most. What the socket did not accept of an earlier one is sent first by
-// Flush(); positions are never sent out of order.
+// Sends at most one update per turn. Flush() first sends the rest of an earlier one that the socket
+// did not accept; positions are never sent out of order.
 absl::Status Session::Report(MonoTime now) {
   if (feedback_.ServerLeaving()) {
     // The server waits for a position that cannot be reached now. Closing the stream lets it shut

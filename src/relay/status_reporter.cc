@@ -155,7 +155,7 @@ RelayStatus StatusReporter::DescribeStream(MonoTime now, const Session& session)
   return {behind ? RelayState::kCatchingUp : RelayState::kStreaming, absl::OkStatus(), ""};
 }
 
-// The sampler sees what the server's process does, and how far it could have sent. What it saw is
+// The sampler sees what the server's process does, and how far it could have sent. Its sample is
 // outdated once anything was received: then the stream is not silent. The rows of a transaction
 // that is not complete do not move the position: they end a silence as well, except a wait for a
 // standby, which began behind them and may have begun on an earlier connection. While this process
@@ -400,8 +400,8 @@ RelayFigures StatusReporter::Figures(MonoTime now, const Session* session) const
           .backend_pid = session != nullptr ? session->backend_pid() : 0};
 }
 
-// What was recorded on another timeline, or before a gap was accepted, is not comparable: then
-// nothing may be confirmed.
+// A record of another timeline, or from before a gap was accepted, is not comparable: then nothing
+// may be confirmed.
 std::optional<ProgressStatus> StatusReporter::DescribeProgress() const {
   if (!parts_.config.pipeline.records_progress()) {
     return std::nullopt;
