@@ -31,7 +31,7 @@ namespace {
 
 // The relay's thread waits for brokers that send nothing of the record.
 constexpr std::chrono::seconds kProgressPatience{10};
-// Of unconfirmed WAL: while it is older, rows are not pruned.
+// The greatest age of unconfirmed WAL with which rows are pruned.
 constexpr std::chrono::seconds kLongestLag{60};
 
 // A random UUID, as Debezium generates at each start of its task.

@@ -17,13 +17,13 @@
 
 namespace walrelay {
 
-// What the pipelines of a process share. The references must outlive the pipelines.
+// The parts that the pipelines of a process share. The references must outlive the pipelines.
 struct PipelineHost {
   const Clock& clock;
   // Called for each acknowledged event, on the thread of its pipeline. May be empty.
   Relay::DeliveryObserver observer;
-  // After it the slots are sampled. Where many pipelines start at a time, they wait for the CPU of
-  // the server, of which the first sample of a connection needs as much as a start.
+  // The delay of the first sample of the slots. Where many pipelines start at a time, they wait for
+  // the CPU of the server, and the first sample of a connection needs as much of it as a start.
   Micros first_sample{0};
 };
 

@@ -29,14 +29,14 @@ class RunningPipeline {
   virtual bool ended() const = 0;
   // Why it ended: OK after a drain, kAborted after a second request. REQUIRES: ended().
   virtual const absl::Status& result() const = 0;
-  // What it knew of its source. REQUIRES: ended().
+  // Its memory of the source. REQUIRES: ended().
   virtual SourceMemory memory() const = 0;
   // Waits until its Kafka clients are closed, at most `timeout`. False: the threads of some still
   // run. REQUIRES: ended().
   virtual bool WaitForClients(Micros timeout) = 0;
 };
 
-// What a pipeline starts with.
+// The configuration and the shared objects of a pipeline that starts.
 struct PipelineStart {
   std::string name;
   std::shared_ptr<const Config> config;  // not null

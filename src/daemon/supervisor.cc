@@ -240,8 +240,8 @@ std::shared_ptr<Metrics> Supervisor::MetricsOf(const PipelineIdentity& identity)
   return metrics;
 }
 
-// What ended is kept until its clients are closed, so that the end of the process can wait for
-// them.
+// A pipeline that has ended is kept until its clients are closed, so that the end of the process
+// can wait for them.
 void Supervisor::Turn() {
   for (auto& [name, entry] : entries_) {
     if (entry.running != nullptr && entry.running->ended()) {

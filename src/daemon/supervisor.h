@@ -31,7 +31,7 @@
 
 namespace walrelay {
 
-// What became of a pipeline when a configuration was applied.
+// The outcome for one pipeline when a configuration was applied.
 struct PipelineChange {
   enum class Outcome { kUnchanged, kStarted, kReplaced, kRemoved, kInvalid };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::seconds kTimeout{30};
 // Few customers, so that each key has several events and their order can be compared.
 constexpr uint64_t kCustomers = 9;
-// Of so many transactions, one is rolled back on average, and one uses a savepoint.
+// On average, one in so many transactions is rolled back, or uses a savepoint.
 constexpr uint64_t kOneInRollsBack = 6;
 constexpr uint64_t kOneInUsesASavepoint = 5;
 

@@ -155,7 +155,7 @@ absl::Status TemporaryPostgres::Initialise(const std::string& binaries) {
 
 absl::Status TemporaryPostgres::Launch(const std::string& binaries) {
   std::vector<std::string> arguments = {binaries + "/postgres", "-D", directory_ + "/data"};
-  // No TCP: the socket is in a directory that only this user can enter, so "trust" is no risk.
+  // No TCP: the socket is in a directory that only this user can enter, so "trust" is safe.
   // mmap, because /dev/shm is small in many containers.
   for (const char* setting : {"wal_level=logical", "listen_addresses=", "port=5432",
                               "shared_buffers=32MB", "max_wal_senders=4", "max_replication_slots=4",

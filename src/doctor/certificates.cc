@@ -68,7 +68,7 @@ std::string Reason() {
   return reason != nullptr ? reason : "the peer closed the connection";
 }
 
-// RFC 6066, section 3: the server name is no literal address.
+// RFC 6066, section 3: the server name is not a literal address.
 bool IsName(const std::string& host) {
   return host.find_first_not_of("0123456789.") != std::string::npos &&
          host.find(':') == std::string::npos;
@@ -150,7 +150,7 @@ absl::StatusOr<std::vector<Certificate>> FetchCertificates(int socket, const std
   if (outcome == 1) {
     SSL_shutdown(session.get());
   }
-  // A failed handshake is no error if the chain is known: a broker that requires a client
+  // A failed handshake is not an error if the chain is known: a broker that requires a client
   // certificate ends the handshake after it has sent its own chain.
   if (chain.empty()) {
     const std::string reason =

@@ -9,7 +9,7 @@
 namespace walrelay {
 namespace {
 
-// Group permissions are no finding: a service's group is a common way to let it read its file.
+// Read permission for the group is not a finding: many services read their files that way.
 bool IsReadByAll(const std::string& path) {
   struct stat info {};
   return !path.empty() && ::stat(path.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0;

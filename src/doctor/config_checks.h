@@ -8,9 +8,9 @@ namespace walrelay {
 
 // Warns about secrets that every local user may read: in the configuration file, or in a key file.
 // (A password file with such permissions is rejected when it is read.)
-// Reads only the files' permissions. A file that is readable by its group is no finding: services
-// commonly read theirs that way. A secret from a variable or a flag is no finding either. A file
-// that cannot be examined is skipped.
+// Reads only the files' permissions. A file that its group may read is not a finding: services
+// commonly read theirs that way. Neither is a secret from a variable or a flag. A file that cannot
+// be examined is skipped.
 void CheckSecretsAreKept(const LoadedConfig& loaded, Findings& out);
 
 }  // namespace walrelay

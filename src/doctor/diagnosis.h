@@ -13,7 +13,7 @@
 
 namespace walrelay {
 
-// What to check, and whether to write. The default is what `walrelay check` does.
+// The checks to run, and whether to write. The default is the behaviour of `walrelay check`.
 struct DiagnosisOptions {
   Depth depth = Depth::kStart;
   std::string write_probe;  // the topic to write a record to; "": none

@@ -1,4 +1,4 @@
-// Which roles can publish events as logical messages.
+// Reports the roles that can publish events as logical messages.
 #pragma once
 
 #include "doctor/findings.h"

@@ -57,7 +57,7 @@ void CheckLimits(const Config& config, Findings& out) {
                          files.rlim_cur),
              "LimitNOFILE=65536 in the unit, or ulimit -n 65536.");
   }
-  // cgroup v2. The content of an unlimited group is "max", which is no number: no finding.
+  // cgroup v2. The content of an unlimited group is "max", which is not a number: no finding.
   std::ifstream cgroup("/sys/fs/cgroup/memory.max");
   int64_t limit = 0;
   const bool takes_json_apart =
@@ -154,7 +154,7 @@ void CheckRelay(const Config& config, Findings& out) {
              "http.listen=ADDRESS:PORT.");
     return;
   }
-  // Whatever answers at the address may not be walrelay: its text is printed with escapes.
+  // The server at the address may not be walrelay: its text is printed with escapes.
   const std::string says(ready->body.substr(0, ready->body.find('\n')));
   if (ready->status == 200) {
     out.Good("process.relay",

@@ -28,7 +28,7 @@ void CheckProgressReplicas(const TopicInfo& topic, size_t brokers, Findings& out
 // Checks that the topic stays small, and keeps the newest version of the record.
 void CheckProgressSettings(const TopicInfo& topic, Findings& out);
 
-// What the relay would decide about `record` at its start; nullopt: the topic has none.
+// Reports what the relay would decide about `record` at its start; nullopt: the topic has none.
 void CheckProgressRecord(const std::optional<Progress>& record, const Config& config,
                          const SourceInfo& source, Findings& out);
 

@@ -153,7 +153,7 @@ constexpr std::string_view kForeignOriginQuery = R"(
 SELECT o.roname FROM pg_catalog.pg_replication_origin o
 WHERE o.roname OPERATOR(pg_catalog.!~) '^pg_[0-9]+(_[0-9]+)?$' ORDER BY o.roident LIMIT 1)";
 
-// Which tables a program with an origin of its own writes to is not known.
+// The tables that a program with its own origin writes to are unknown.
 absl::Status CheckOrigins(PgConnection& connection, const SourceConfig& source,
                           const std::vector<TableInfo>& tables, Findings& out) {
   constexpr std::string_view kChoose =

@@ -22,7 +22,7 @@ void CheckTransactions(const Config& config, std::string_view database, Depth de
 
 // Whether this version of librdkafka is accepted (LibrdkafkaVersionNumber()).
 void CheckTransactionLibrary(int version, Findings& out);
-// What the claim of the id "walrelay.<pipeline>.doctor" returned.
+// Reports the result of the claim of the id "walrelay.<pipeline>.doctor".
 void CheckTransactionClaim(const absl::Status& claim, std::string_view pipeline, Findings& out);
 // Whether the brokers accept kafka.transaction_timeout. No finding if the claim has shown it.
 void CheckTransactionTimeout(const Config& config, const BrokerSettings& settings, Findings& out);
