@@ -39,7 +39,7 @@ class DryRunStream {
 
   absl::Status Handle(std::string_view message) {
     const auto outcome = pipeline_.Handle({.sent = {}, .payload = message});
-    // What would block the relay ends the command with the name of the row.
+    // An error that would block the relay ends the command, with the name of the row.
     if (const auto& row = pipeline_.blocked_row(); !outcome.ok() && row) {
       return Annotate(outcome.status(), fmt::format("the relay would be blocked by row {} of {}",
                                                     row->row, row->table));

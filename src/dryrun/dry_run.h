@@ -15,12 +15,11 @@
 
 namespace walrelay {
 
-// Which events a dry run covers. `ids` and `follow` exclude each other.
-// The command line and VerifyCommand() guarantee that `ids` and `follow` exclude each other; with
-// both, `ids` applies.
+// The events that a dry run covers. The command line and VerifyCommand() guarantee that `ids` and
+// `follow` exclude each other; with both, `ids` applies.
 struct DryRunScope {
   bool follow = false;  // events committed from now on; else from the slot's position
-  // Compared as text with the id column. A row that does not exist is no error: compare the result
+  // Compared as text with the id column. An id without a row is not an error: compare the result
   // with the number of ids.
   std::vector<std::string> ids;  // these rows of the tables instead
   uint64_t limit = 0;            // 0: no limit; with `follow`, endless

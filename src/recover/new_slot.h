@@ -14,8 +14,8 @@ namespace walrelay {
 struct NewSlot {
   Lsn position;          // the consistent point, where the stream begins
   std::string snapshot;  // for SET TRANSACTION SNAPSHOT, while the slot's creator keeps it
-  // Of the snapshot, with their epoch: every transaction before `xmin` had ended, and none from
-  // `xmax` on had.
+  // The xids of the snapshot, with their epoch: every transaction before `xmin` had ended, and none
+  // from `xmax` on had.
   uint64_t xmin = 0;
   uint64_t xmax = 0;
   WallTime taken;  // by the server's clock

@@ -20,14 +20,14 @@ namespace {
 constexpr Micros kBeforeHorizon = std::chrono::minutes(5);
 // So much of the topics is read rather than to publish rows again.
 constexpr Micros kShortRecord = std::chrono::hours(24);
-// Of a cluster's first ordinary transaction: FirstNormalTransactionId in access/transam.h.
+// The xid of a cluster's first ordinary transaction: FirstNormalTransactionId in access/transam.h.
 constexpr uint64_t kFirstXid = 3;
 
 bool IsUsable(const RecoverEvidence& evidence) {
   return evidence.info.slot && !evidence.info.slot->lost();
 }
 
-// What keeps a relay that reads the record from continuing. OK: nothing.
+// The problem that prevents a relay that reads the record from continuing. OK: there is none.
 absl::Status ProblemOf(const RecoverEvidence& evidence) {
   const std::optional<ResumeState> memory =
       evidence.record ? std::optional(ResumeStateOf(*evidence.record)) : std::nullopt;
@@ -244,7 +244,7 @@ Progress RecordAfter(const Config& config, const RecoverEvidence& evidence,
       break;
     case RowsSince::kTime:
     case RowsSince::kId:
-      // What was not chosen is unknown.
+      // Whether the rows that were not chosen are published is unknown.
       record.published_from = {.xid = slot.xmax, .taken = slot.taken};
       break;
   }

@@ -1,5 +1,5 @@
-// What `walrelay recover` decides: whether a slot has to be replaced, which rows may not be
-// published, and what the progress record says afterwards.
+// The decisions of `walrelay recover`: whether a slot has to be replaced, which rows may be
+// unpublished, and what the progress record says afterwards.
 //
 // Pure functions of plain values.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace walrelay {
 
-// Which rows of the outbox tables to publish again.
+// The rows of the outbox tables to publish again.
 enum class RowsSince : uint8_t {
   kHorizon,  // those that the progress record does not prove to be published
   kTime,     // --since
@@ -54,7 +54,7 @@ struct RecoverOptions {
   bool upgraded = false;                  // the server is what pg_upgrade made of the recorded one
 };
 
-// What is known before anything is changed.
+// The facts that are read before anything is changed.
 struct RecoverEvidence {
   SourceInfo info;
   XidStart next;  // the server's next xid
@@ -96,14 +96,14 @@ struct RecoveredRows {
   uint64_t published = 0;
   uint64_t found = 0;             // not published: the topics have their records
   uint64_t skipped = 0;           // by on_error
-  uint64_t dead_letters = 0;      // likewise
+  uint64_t dead_letters = 0;      // by on_error
   std::optional<RowOrder> order;  // of the first table; nullopt: there is no row
   bool origins_unknown = false;   // see RowReader
 
   friend bool operator==(const RecoveredRows&, const RecoveredRows&) = default;
 };
 
-// What the topics have.
+// The comparison with the records in the topics.
 struct ComparedRecords {
   uint64_t records = 0;             // that were read
   uint64_t over_limit = 0;          // of these, not compared

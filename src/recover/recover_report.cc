@@ -77,7 +77,7 @@ std::string ComparedText(const RecoverPlan& plan) {
       plan.rows.found);
 }
 
-// What an operator has to know before applying the plan; each is a whole sentence.
+// The warnings for an operator who may apply the plan; each is a whole sentence.
 std::vector<std::string> Warnings(const Config& config, const RecoverPlan& plan) {
   std::vector<std::string> warnings;
   const ComparedRecords& compared = plan.compared;

@@ -20,7 +20,7 @@
 namespace walrelay {
 namespace {
 
-// Of reading the topic, which waits while letters are published.
+// The timeout of reading the topic, which waits while letters are published.
 constexpr std::chrono::hours kRunTimeout{24};
 
 // An error of one letter ends nothing: it is reported, and the next letter follows.
@@ -138,7 +138,7 @@ class Retry {
     return absl::OkStatus();
   }
 
-  // What only the topic has may have been written by any user of Kafka.
+  // Any user of Kafka may have written a row that only the topic has.
   absl::Status Unverified(const StoredDeadLetter& letter, std::string_view why) const {
     return IsIncomplete(letter, config_)
                ? Error(

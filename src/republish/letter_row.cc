@@ -13,7 +13,7 @@
 namespace walrelay {
 namespace {
 
-// Of a row that was a logical message, as MessageRow describes it.
+// The schema of a row that was a logical message, as MessageRow describes it.
 constexpr std::string_view kMessageSchema = "pg_logical_emit_message";
 
 const OutboxTable* TableOf(const StoredDeadLetter& letter, const Config& config) {

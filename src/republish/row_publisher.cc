@@ -213,7 +213,7 @@ void RowPublisher::AbandonFrom(size_t index) {
   }
 }
 
-// What the failed producer had in flight is reported first: some of it was acknowledged.
+// The failed producer first reports its records in flight: some of them were acknowledged.
 absl::Status RowPublisher::Recover() {
   producer_->AbandonUndelivered();
   producer_->Poll(*this);

@@ -6,7 +6,8 @@
 //
 // Each row is held until its record was acknowledged. When a producer fails, the rows that were not
 // acknowledged are offered to the next one, each alone: so a row that the brokers refuse is found,
-// and named. What the failed producer had in flight may be in the topics twice then: at least once.
+// and named. Records that the failed producer had in flight may then be in the topics twice: at
+// least once.
 //
 // Memory: the producer's window (pipeline.max_in_flight_records and max_in_flight_bytes), and the
 // rows of these records. Not thread-safe. Publish() and Finish() block.
@@ -66,8 +67,8 @@ class RowPublisher final : private DeliverySink {
     // How long the brokers may acknowledge nothing, while rows wait for them, before Publish()
     // returns the reason: no broker is reachable, or a topic does not exist.
     Micros patience = std::chrono::seconds(30);
-    // What to do about a row that fails with this error. Empty: on_error; kStop for an error
-    // without a setting.
+    // Decides what to do about a row that fails with this error. Empty: on_error; kStop for an
+    // error without a setting.
     std::function<OnError(const absl::Status&)> policy;
     // False: the record is not published. Called once for each row that can be published, except
     // after a failure of the producer: then possibly again. Empty: all are.
@@ -118,7 +119,7 @@ class RowPublisher final : private DeliverySink {
     WallTime commit_time;          // that its record was made with
     bool settled = false;          // acknowledged, skipped or filtered
   };
-  // What the producer reported since it was created.
+  // The failures that the producer has reported since it was created.
   struct Failure {
     absl::Status cause;  // of a record that a broker judged; OK: none
     bool any = false;
