@@ -31,7 +31,7 @@ class SlotCopyWatch {
   Metrics& metrics_;
   Reported reported_;
   std::map<std::string, SlotCopy> logged_;  // by host, as logged last
-  WorkerThread worker_;                   // last
+  WorkerThread worker_;                     // last
 };
 
 }  // namespace walrelay

@@ -56,7 +56,7 @@ class StatusNotifier {
   MonoTime due_;  // next read of the boards
   bool ready_ = false;
   bool stopping_ = false;
-  std::string last_status_;                               // last STATUS sent
+  std::string last_status_;                        // last STATUS sent
   std::map<std::string, MonoTime> progress_sent_;  // by pipeline, while it catches up
 };
 

@@ -43,8 +43,8 @@ void Oracle::OnLogTruncated(Lsn end) {
   while (!commits_.empty() && commits_.back().commit_lsn >= end) {
     for (const int id : commits_.back().events) {
       Event& event = events_[Index(id)];
-      event.fate = event.fate == EventFate::kDurable ? EventFate::kVanished
-                                                          : EventFate::kRolledBack;
+      event.fate =
+          event.fate == EventFate::kDurable ? EventFate::kVanished : EventFate::kRolledBack;
     }
     commits_.pop_back();
   }
