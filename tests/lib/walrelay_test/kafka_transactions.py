@@ -4,11 +4,12 @@ Source: Kafka's protocol guide, DeleteRecords 1, FindCoordinator 1 and ListTrans
 """
 
 import struct
-from typing import Any, cast
+from typing import cast
 
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka import KafkaCluster
 from walrelay_dev.kafka_records import COMMITTED, UNCOMMITTED, consumer, library
+from walrelay_dev.patience import patient
 from walrelay_dev.process import wait_until
 
 from .kafka_request import encode_string, send_request
@@ -62,22 +63,24 @@ def ends(kafka: KafkaCluster, topic: str) -> dict[int, tuple[int, int]]:
     """The last stable offset and the high watermark of each partition: they are equal if no transaction is open."""
     found: dict[int, list[int]] = {}
     for isolation in (COMMITTED, UNCOMMITTED):
-        client = consumer(kafka.bootstrap, **{"isolation.level": isolation})
-        try:
-            for partition in range(kafka.topics()[topic]):
-                found.setdefault(partition, []).append(_end(client, topic, partition))
-        finally:
-            client.close()
+        for partition in range(kafka.topics()[topic]):
+            found.setdefault(partition, []).append(_end(kafka, isolation, topic, partition))
     return {partition: (stable, high) for partition, (stable, high) in found.items()}
 
 
-def _end(client: Any, topic: str, partition: int) -> int:
-    """The end of the partition for this reader, also while the leader changes."""
+def _end(kafka: KafkaCluster, isolation: str, topic: str, partition: int) -> int:
+    """The end of the partition for a reader with this isolation, also while the leader changes.
+
+    Each attempt has a client of its own: one that connected while a broker started had no answer for four minutes.
+    """
     def ask() -> tuple[int, int] | None:
+        client = consumer(kafka.bootstrap, **{"isolation.level": isolation})
         try:
-            return cast(tuple[int, int], client.get_watermark_offsets(place, timeout=_ATTEMPT_SECONDS))
+            return cast(tuple[int, int], client.get_watermark_offsets(place, timeout=patient(_ATTEMPT_SECONDS)))
         except library().KafkaException:
             return None
+        finally:
+            client.close()
     place = library().TopicPartition(topic, partition)
     return wait_until(ask, _SECONDS, f"the offsets of {topic}-{partition}")[1]
 
