@@ -183,9 +183,9 @@ absl::StatusOr<ExitCode> Retry(const DeadLettersFlags& flags) {
 
 }  // namespace
 
-// All three read the topic for dead letters as it is now, and need the configuration of the
-// pipeline that wrote it. `show`: 3 if there is no such letter. `retry`: 3 if a letter failed again
-// or cannot be retried; 64 without a selection.
+// `list`, `show` and `retry` read the topic for dead letters as it is now, and need the
+// configuration of the pipeline that wrote it. `show` returns 3 if the topic has no letter with
+// this id. `retry` returns 3 if it could not publish a letter, and 64 if nothing selects letters.
 Command DeadLettersCommand() {
   using Flags = DeadLettersFlags;
   return MakeGroup(
