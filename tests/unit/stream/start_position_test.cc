@@ -114,6 +114,21 @@ TEST_F(StartPositionTest, NeverStartsAfterTheEndOfTheWal) {
   EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind));
 }
 
+// The WAL of a server that was restored may have grown past the positions that it had sent.
+TEST_F(StartPositionTest, AServerThatAssignsXidsAgainWasRestored) {
+  Read(400).horizons = {{.xid = 730}, {.xid = 737}};
+  info_.slot->confirmed_flush_lsn = Lsn(300);
+  info_.server.next_xid = 736;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind, "has xid 736, but all before 737"));
+  info_.server.next_xid = 737;
+  EXPECT_THAT(Decide(), IsOk());
+  info_.server.next_xid = 0;  // not known
+  EXPECT_THAT(Decide(), IsOk());
+  info_.server.next_xid = 736;  // a promoted standby may lack the last transactions
+  ForkAt(Lsn(1000));
+  EXPECT_THAT(Decide(), IsOk());
+}
+
 // The server had sent the BEGIN of a transaction whose COMMIT is behind the end of its WAL.
 TEST_F(StartPositionTest, NeverStartsAfterATransactionThatTheWalLacks) {
   Remember(600, 600);
