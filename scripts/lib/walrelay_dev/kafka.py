@@ -11,8 +11,9 @@ from .kafka_classes import archive_options
 from .kafka_client import KafkaClient
 from .kafka_config import CONTROLLER_ID, KafkaConfig, Property
 from .kafka_node import KafkaNode
+from .kafka_records import admin, metadata
 from .ports import free_ports
-from .process import Process
+from .process import Process, wait_until
 from .throwaway import ThrowAway
 from .unprivileged_user import claim_folder, unprivileged_user
 
@@ -103,6 +104,15 @@ class KafkaCluster(ThrowAway, KafkaClient):
         """Stops one node cleanly: it first moves the leadership of its partitions."""
         self.node(number).stop()
         self.node(number).wait_stopped(timeout)
+
+    def wait_same_topics(self, timeout: float = 60) -> None:
+        """Waits until every running node knows the same topics: each learns of a new one by itself."""
+        wait_until(lambda: len({self._topics_of(node) for node in self.node_ids if self.node(node).running()}) <= 1,
+                   timeout, "all nodes to know the same topics")
+
+    def _topics_of(self, number: int) -> frozenset[str]:
+        """The topics that the node knows; a new client asks the only node that it knows."""
+        return frozenset(metadata(admin(f"127.0.0.1:{self.config.ports[number - 1]}")))
 
     def kill_node(self, number: int) -> None:
         """Sends SIGKILL. The others take over when its session has timed out, by default after 9 s."""

@@ -43,8 +43,18 @@ def state_of(kafka: KafkaCluster, part: str) -> str:
 
 def wait_until_ended(kafka: KafkaCluster, part: str, seconds: float = _SECONDS) -> str:
     """Waits until no commit or abort of the transactional id is under way; returns its state."""
-    wait_until(lambda: state_of(kafka, part) not in _CHANGING, seconds, f"the markers of {part}")
+    wait_for_markers(kafka, part, seconds)
     return state_of(kafka, part)
+
+
+def wait_for_markers(kafka: KafkaCluster, part: str, seconds: float = _SECONDS) -> None:
+    """Waits until every partition has the marker of each ended transaction whose id contains `part`."""
+    def written() -> bool:
+        try:
+            return not any(state in _CHANGING for id, state in transactions(kafka).items() if part in id)
+        except OSError:
+            return False  # a broker starts or stops
+    wait_until(written, seconds, f"the markers of {part}")
 
 
 def coordinator(kafka: KafkaCluster, part: str) -> int:

@@ -67,6 +67,11 @@ class RelayProcess:
         self._process = Process(child.pid, child)
         return self
 
+    @property
+    def configuration(self) -> str:
+        """The text of its configuration file; "" with a directory."""
+        return self.config.read_text() if self.config.exists() else ""
+
     def running(self) -> bool:
         return self._process is not None and self._process.alive()
 

@@ -16,6 +16,7 @@ from walrelay_dev.process import wait_until
 
 from .database import Database
 from .java_partitioner import partition_for
+from .kafka_transactions import wait_for_markers
 from .outbox import DEBEZIUM, Outbox
 from .pgoutput import parse_lsn
 from .relay_config import relay_program
@@ -142,12 +143,22 @@ class IntegrationTest(unittest.TestCase):
         relay = self._last_running()
         relay.wait_until(lambda: self.database.confirmed(self.slot) >= end or self._confirmed_events(relay, end), seconds,
                          "the events before the end of the WAL to be confirmed")
+        self._wait_until_visible(relay)
 
     def settle_wal(self, seconds: float = 60) -> None:
         """Waits until the relay has confirmed all WAL that was written before this call."""
         end = self.database.log_end()
         self._last_running().wait_until(lambda: self.database.confirmed(self.slot) >= end, seconds,
                                         "the slot to be confirmed up to the end of the WAL")
+        self._wait_until_visible(self._last_running())
+
+    def _wait_until_visible(self, relay: RelayProcess) -> None:
+        """Waits for what brokers do after they acknowledged: every node learns of a new topic, and every partition of
+        a committed transaction gets its marker."""
+        if len(self.kafka.node_ids) > 1:
+            self.kafka.wait_same_topics()
+        if "exactly_once" in relay.configuration:
+            wait_for_markers(self.kafka, self.slot)
 
     def _last_running(self) -> RelayProcess:
         return next(each for each in reversed(self.relays) if each.running())
