@@ -69,6 +69,7 @@ FOLDERS = {
     "postgres": "libpq",
     "auth": "tokens for Kafka",
     "metrics": "prometheus-cpp",
+    "publish": "row to producer",
     "debezium": "connector's options",
     "outbox": "columns, rows",
     "config": "TOML, flags",

@@ -22,8 +22,8 @@
 #include "postgres/connection_parameters.h"
 #include "postgres/row_reader.h"
 #include "postgres/session.h"
+#include "publish/row_publisher.h"
 #include "republish/republish_producer.h"
-#include "republish/row_publisher.h"
 #include "route/topic_name.h"
 #include "stream/first_xid.h"
 

@@ -12,7 +12,7 @@
 #include "cli/flag_set.h"
 #include "kafka/topics/topic_retention.h"
 #include "postgres/row_reader.h"
-#include "republish/row_publisher.h"
+#include "publish/row_publisher.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"

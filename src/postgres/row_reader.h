@@ -21,19 +21,12 @@
 #include "pgoutput/relation_cache.h"
 #include "postgres/connection.h"
 #include "postgres/row_query.h"
+#include "route/outbox_row.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
-
-// A row, as views that are valid until the reader's next call.
-struct OutboxRow {
-  const pgoutput::CachedRelation& relation;  // valid as long as the reader
-  pgoutput::Tuple values;
-  uint64_t xid = 0;  // of the transaction that wrote this version of the row, with its epoch
-  std::optional<WallTime> commit_time;  // nullopt: the server did not record it
-};
 
 class RowReader {
  public:

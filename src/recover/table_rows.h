@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "publish/row_publisher.h"
 #include "recover/recovery.h"
-#include "republish/row_publisher.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"

@@ -7,8 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "relay/dead_letter_record.h"
-#include "relay/row_errors.h"
+#include "publish/row_errors.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -32,7 +31,11 @@ Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Rec
       tracker_(tracker),
       sender_(sender),
       metrics_(metrics),
-      message_row_(config.format.message_nulls, RowLimits::For(config.kafka.max_record_bytes)) {}
+      message_row_(config.format.message_nulls, RowLimits::For(config.kafka.max_record_bytes)),
+      step_(
+          config, router_,
+          [&config](const absl::Status& reason) { return PolicyFor(reason, config.on_error); },
+          *this) {}
 
 // The server describes each table again in each session, before its first row. Nothing of the
 // earlier session may be used: OIDs and columns may have changed.
@@ -40,7 +43,7 @@ void Pipeline::StartSession(std::span<const TableInfo> tables, Lsn known_at,
                             const HistoryCheck& history, const PublishedTransaction& partial) {
   WR_CHECK(!tracker_.in_transaction() && !in_transaction(),
            "a session starts between transactions");
-  WR_CHECK(refusal_.ok(), "a session starts without a pending row");
+  WR_CHECK(row_.refusal.ok(), "a session starts without a pending row");
   router_.StartSession(tables);
   known_at_ = known_at;
   history_ = history;
@@ -60,7 +63,7 @@ void Pipeline::EndSession() {
   sender_.EndSession(in_transaction() ? std::optional(NextPosition()) : std::nullopt);
   transactions_ = TransactionOrderCheck();
   of_origin_ = false;
-  refusal_ = absl::OkStatus();
+  row_ = {};
 }
 
 void Pipeline::OnRestarting() {
@@ -179,7 +182,7 @@ absl::Status Pipeline::OnBegin(const pgoutput::Begin& begin) {
 
 absl::Status Pipeline::OnCommit(const pgoutput::Commit& commit) {
   WR_RETURN_IF_ERROR(transactions_.OnCommit(commit));
-  WR_CHECK(refusal_.ok(), "each row is settled before its transaction ends");
+  WR_CHECK(row_.refusal.ok(), "each row is settled before its transaction ends");
   tracker_.Commit(commit.end_lsn);
   // A transaction without an event still moves the position that can be confirmed.
   metrics_.transactions[events_in_transaction_ > 0 ? "published" : "empty"].Increment();
@@ -258,24 +261,10 @@ absl::StatusOr<Wait> Pipeline::OnInsert(const pgoutput::Insert& insert) {
   if (settled) {
     return Wait::kNone;
   }
-  // The reason was found in an earlier turn, and the row waits for the log or for its dead letter
-  // to be accepted.
-  if (!refusal_.ok()) {
-    return OnUnroutable(refusal_, insert);
+  if (row_.refusal.ok()) {
+    WR_RETURN_IF_ERROR(CheckLabels(insert));
   }
-  WR_RETURN_IF_ERROR(CheckLabels(insert));
-  const auto record =
-      router_.Route(insert.relation_oid, insert.row, transactions_.open()->commit_time);
-  const absl::StatusOr<Wait> wait =
-      record.ok() ? Send(*record) : absl::StatusOr<Wait>(record.status());
-  if (wait.ok()) {
-    return wait;
-  }
-  if (ScopeOf(wait.status()) == Scope::kRow) {
-    return OnUnroutable(wait.status(), insert);
-  }
-  Block(insert.relation_oid, insert.row);
-  return wait;
+  return PublishRow(insert, absl::OkStatus());
 }
 
 // A message written inside a transaction by pg_logical_emit_message(true, …) is handled like a row,
@@ -311,7 +300,7 @@ absl::StatusOr<Wait> Pipeline::OnMessage(const pgoutput::LogicalMessage& message
     router_.OnRelation(relations_.Replace(message_row_.relation()));
   }
   const pgoutput::Insert insert{kMessageRelation, message_row_.row()};
-  return readable.ok() ? OnInsert(insert) : OnUnroutable(readable, insert);
+  return readable.ok() ? OnInsert(insert) : PublishRow(insert, readable);
 }
 
 // A non-transactional message belongs to no transaction: Postgres sends it even if the surrounding
@@ -368,7 +357,34 @@ Position Pipeline::NextPosition() const {
   return transactions_.open()->last_row.Next();
 }
 
-absl::StatusOr<Wait> Pipeline::Send(const Record& record) {
+absl::StatusOr<Wait> Pipeline::PublishRow(const pgoutput::Insert& insert,
+                                          const absl::Status& reason) {
+  const pgoutput::CachedRelation* const relation = relations_.Find(insert.relation_oid);
+  WR_CHECK(relation != nullptr, "an outbox table is described with its columns");
+  WR_CHECK(transactions_.open() != nullptr, "a row belongs to a transaction");
+  const OpenTransaction& transaction = *transactions_.open();
+  const OfferedRow row{.relation = *relation,
+                       .values = insert.row,
+                       .commit_time = transaction.commit_time,
+                       .position = {.row = CurrentPosition(),
+                                    .ordinal = transaction.rows + 1,
+                                    .xid = transaction.xid,
+                                    .commit_time = transaction.commit_time}};
+  const auto send = [this](const Record& record) { return Send(record); };
+  const auto wait =
+      reason.ok() ? step_.Offer(row, row_, send) : step_.GiveUp(row, row_, reason, send);
+  if (!wait.ok()) {
+    Block(insert.relation_oid, insert.row);
+  }
+  if (!wait.ok() || *wait == Wait::kNone) {
+    row_ = {};  // a blocked row is retried from the beginning
+  }
+  return wait;
+}
+
+// A dead letter has the row's position and token: the transaction is complete only when the brokers
+// have acknowledged it.
+absl::StatusOr<Offered> Pipeline::Send(const Record& record) {
   WR_ASSIGN_OR_RETURN(const Offered offered, sender_.Send(record, CurrentPosition()));
   if (offered.stored()) {
     tracker_.OnSettled();
@@ -379,86 +395,35 @@ absl::StatusOr<Wait> Pipeline::Send(const Record& record) {
     CountRow();
     WR_CHECK(events_in_transaction_ <= transactions_.open()->rows, "each event is one row");
   }
-  return offered.wait();
+  return offered;
 }
 
-// A row that stops publishing is not remembered: it is routed again at each attempt, so that a
-// fixed privilege or topic takes effect without a restart.
-absl::StatusOr<Wait> Pipeline::OnUnroutable(absl::Status reason, const pgoutput::Insert& insert) {
-  WR_CHECK(!reason.ok(), "a row that cannot be published has a reason");
-  WR_CHECK(transactions_.open() != nullptr, "a row that cannot be published has a transaction");
-  const OnError policy = PolicyFor(reason, config_.on_error);
-  if (policy == OnError::kStop) {
-    Block(insert.relation_oid, insert.row);
-    return reason;
-  }
-  refusal_ = reason;  // brokers are not offered its record again
-  // The audit line is the only trace of a skipped row, so the row is not skipped while the log is
-  // full. (A log that blocked instead would stop the status updates as well.)
-  if (!LogHasRoom()) {
-    return Wait::kLog;
-  }
-  const auto wait =
-      policy == OnError::kDeadLetter ? DeadLetter(reason, insert) : Skip(reason, insert);
-  if (!wait.ok() || *wait == Wait::kNone) {
-    refusal_ = absl::OkStatus();  // a blocked row is retried from the beginning
-  }
-  return wait;
+bool Pipeline::HasRoom() {
+  return LogHasRoom();
 }
 
-Wait Pipeline::Skip(const absl::Status& reason, const pgoutput::Insert& insert) {
-  const std::string code = ToString(CodeOf(reason));
-  LogRow("row_skipped", reason, insert, transactions_.open()->rows + 1);
-  metrics_.route_errors[code].Increment();
-  metrics_.events_skipped[code].Increment();
-  CountRow();
-  return Wait::kNone;
-}
-
-// The dead letter takes the row's place in the stream: it has the row's position and token, and the
-// transaction is complete only when the brokers have acknowledged it.
-absl::StatusOr<Wait> Pipeline::DeadLetter(const absl::Status& reason,
-                                          const pgoutput::Insert& insert) {
-  WR_CHECK(relations_.Find(insert.relation_oid) != nullptr, "an outbox table is described");
-  const OpenTransaction& transaction = *transactions_.open();
-  const uint64_t ordinal = transaction.rows + 1;
-  const std::string code = ToString(CodeOf(reason));
-  const DeadLetterRecord letter(config_, router_, reason, *relations_.Find(insert.relation_oid),
-                                insert.row,
-                                {.row = CurrentPosition(),
-                                 .ordinal = ordinal,
-                                 .xid = transaction.xid,
-                                 .commit_time = transaction.commit_time});
-  const auto wait = Send(letter.record());
-  if (!wait.ok()) {
-    Block(insert.relation_oid, insert.row);
-  } else if (*wait == Wait::kNone) {
-    // Logged when it is in flight: a line for each attempt would count rows several times.
-    LogRow("dead_letter", reason, insert, ordinal);
-    metrics_.route_errors[code].Increment();
-    metrics_.dead_letters[code].Increment();
-  }
-  return wait;
-}
-
-void Pipeline::LogRow(std::string_view event, const absl::Status& reason,
-                      const pgoutput::Insert& insert, uint64_t ordinal) {
-  WR_CHECK(relations_.Find(insert.relation_oid) != nullptr, "an outbox table is described");
-  WR_CHECK(transactions_.open() != nullptr && ordinal > 0,
-           "a logged row is of the open transaction");
-  const pgoutput::CachedRelation& relation = *relations_.Find(insert.relation_oid);
+// A dead letter is logged when it is in flight: a line for each attempt would count rows several
+// times.
+void Pipeline::OnGivenUp(const GivenUpRow& given_up) {
+  const bool skipped = given_up.policy == OnError::kSkip;
+  const OfferedRow& row = given_up.row;
   LogAudit(
-      event, reason,
-      {{"table", fmt::format("{}.{}", relation.schema, relation.name)},
-       {"row", router_.Identify(insert.relation_oid, insert.row)},
-       {"lsn", transactions_.open()->commit_lsn},
-       {"xid", transactions_.open()->xid},
-       {"ordinal", ordinal},
+      skipped ? "row_skipped" : "dead_letter", given_up.reason,
+      {{"table", fmt::format("{}.{}", row.relation.schema, row.relation.name)},
+       {"row", router_.Identify(row.relation.oid, row.values)},
+       {"lsn", row.position.row.commit_lsn},
+       {"xid", row.position.xid},
+       {"ordinal", row.position.ordinal},
        {"row_lsn", message_at_},
-       {"means", event == "row_skipped"
-                     ? "The row is in no topic, as on_error says; publishing continues."
-                     : "The row is in the dead-letter topic only, as on_error says; publishing "
-                       "continues."}});
+       {"means", skipped ? "The row is in no topic, as on_error says; publishing continues."
+                         : "The row is in the dead-letter topic only, as on_error says; publishing "
+                           "continues."}});
+  const std::string code = ToString(CodeOf(given_up.reason));
+  metrics_.route_errors[code].Increment();
+  (skipped ? metrics_.events_skipped : metrics_.dead_letters)[code].Increment();
+  if (skipped) {
+    CountRow();
+  }
 }
 
 // Copies what it shows: the views of the row end with the message, but the row blocks for longer.

@@ -22,6 +22,7 @@
 #include "pgoutput/copy_data.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/relation_cache.h"
+#include "publish/row_step.h"
 #include "relay/record_sender.h"
 #include "route/message_row.h"
 #include "route/router.h"
@@ -40,7 +41,7 @@ namespace walrelay {
 
 // The order of the steps is fixed: a message changes no state before everything that may reject it
 // has been asked.
-class Pipeline {
+class Pipeline final : private RowAudit {
  public:
   // A row that must not be skipped: it blocks publishing. A copy for operators, which outlives the
   // message; it never contains the payload.
@@ -55,6 +56,9 @@ class Pipeline {
   // precede the first Handle().
   Pipeline(const Config& config, Router router, AckTracker& tracker, RecordSender& sender,
            Metrics& metrics);
+
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
 
   // Begins a session on `tables`, as the catalog describes them now; they are copied. REQUIRES: the
   // previous session has ended (EndSession()), and no transaction of the tracker is open.
@@ -139,22 +143,19 @@ class Pipeline {
   absl::Status OnNoEvent(uint32_t relation_oid, std::string_view reason);
   void OnTruncate(const pgoutput::Truncate& truncate);
 
+  // Publishes a row of the open transaction, or gives it up for `reason` if that is not OK. Unless
+  // the result is kNone, the row is offered again.
+  absl::StatusOr<Wait> PublishRow(const pgoutput::Insert& insert, const absl::Status& reason);
   // Hands a record to the sender at the next position; counts the row when that is done.
-  absl::StatusOr<Wait> Send(const Record& record);
+  absl::StatusOr<Offered> Send(const Record& record);
   // The position of the row that is being handled. REQUIRES: a transaction is open.
   Position CurrentPosition() const;
   // The position behind the rows that were handled. REQUIRES: a transaction is open.
   Position NextPosition() const;
-  // Applies on_error to a row that cannot be published. Unless the row is handled, it is offered
-  // again.
-  absl::StatusOr<Wait> OnUnroutable(absl::Status reason, const pgoutput::Insert& insert);
-  // Both leave a line in the log, which is the only trace of the row, and count it. REQUIRES: the
-  // log has room; the row is of the open transaction, and its table is described.
-  Wait Skip(const absl::Status& reason, const pgoutput::Insert& insert);
-  absl::StatusOr<Wait> DeadLetter(const absl::Status& reason, const pgoutput::Insert& insert);
-  // `ordinal`: of the row in its transaction, all tables counted, from 1.
-  void LogRow(std::string_view event, const absl::Status& reason, const pgoutput::Insert& insert,
-              uint64_t ordinal);
+  // The log has room for the line about a row: the line is the only trace of the row.
+  bool HasRoom() override;
+  // Logs the row, and counts it.
+  void OnGivenUp(const GivenUpRow& given_up) override;
   // Whether the row that is being handled was settled in an earlier session or attempt; counts it
   // then. WR-2204 if it cannot have been.
   absl::StatusOr<bool> PassSettledRow();
@@ -180,9 +181,8 @@ class Pipeline {
   bool looks_at_origin_ = false;  // the same, for the message that is looked at
   PublishedTransaction cut_;      // the last one whose rows an earlier session has handled in part
   Lsn message_at_;                // the position of the message that was offered last
-  // Kept between turns, so that a refused record is not offered to brokers again while the row
-  // waits for the log.
-  absl::Status refusal_;  // why the current row is to be skipped, once known
+  RowStep step_;
+  RowState row_;  // of the row that is being handled
   uint64_t events_in_transaction_ = 0;
   std::optional<BlockedRow> blocked_row_;
   std::optional<WallTime> last_commit_time_;

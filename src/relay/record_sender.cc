@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "relay/row_errors.h"
+#include "publish/row_errors.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

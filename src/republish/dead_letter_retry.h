@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "encode/stored_dead_letter.h"
+#include "publish/row_publisher.h"
 #include "republish/dead_letter_topic.h"
-#include "republish/row_publisher.h"
 #include "walrelay/config.h"
 #include "walrelay/producer.h"
 

@@ -1,4 +1,4 @@
-#include "republish/held_row.h"
+#include "publish/held_row.h"
 
 #include <cstring>
 

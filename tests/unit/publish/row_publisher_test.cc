@@ -1,4 +1,4 @@
-#include "republish/row_publisher.h"
+#include "publish/row_publisher.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "relay/dead_letter_record.h"
+#include "publish/dead_letter_record.h"
 
 #include "base/check.h"
 #include "walrelay/error.h"

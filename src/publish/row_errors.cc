@@ -1,4 +1,4 @@
-#include "relay/row_errors.h"
+#include "publish/row_errors.h"
 
 #include <fmt/format.h>
 

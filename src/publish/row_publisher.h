@@ -27,9 +27,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pgoutput/relation_cache.h"
-#include "postgres/row_reader.h"
-#include "relay/dead_letter_record.h"
-#include "republish/held_row.h"
+#include "publish/held_row.h"
+#include "publish/row_step.h"
+#include "route/outbox_row.h"
 #include "route/router.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
@@ -38,7 +38,7 @@
 
 namespace walrelay {
 
-class RowPublisher final : private DeliverySink {
+class RowPublisher final : private DeliverySink, private RowAudit {
  public:
   // Rows, by what became of them.
   struct Counts {
@@ -113,7 +113,7 @@ class RowPublisher final : private DeliverySink {
   // A row from its offer to its acknowledgement.
   struct Entry {
     HeldRow row;
-    absl::Status refusal;          // not OK: the row's record is a dead letter, for this reason
+    RowState state;                // with a refusal, the row's record is a dead letter
     size_t bytes = 0;              // of its record in the window; 0: not produced yet
     std::optional<WallTime> time;  // of its record; nullopt: the producer's clock
     WallTime commit_time;          // that its record was made with
@@ -131,11 +131,10 @@ class RowPublisher final : private DeliverySink {
   absl::Status CreateProducer();
   // Offers the last row until it is in flight or settled.
   absl::Status Send(size_t index);
-  // One attempt. True: in flight or settled.
-  absl::StatusOr<bool> Offer(Entry& entry, size_t index);
-  absl::StatusOr<bool> Produce(Entry& entry, size_t index, Record record);
-  // The row cannot be published: applies the policy.
-  absl::StatusOr<bool> Refuse(Entry& entry, size_t index, const absl::Status& reason);
+  // One attempt. True: in flight or settled. `refusal`: the brokers refused the row's record for
+  // this reason, if it is not OK.
+  absl::StatusOr<bool> Offer(Entry& entry, size_t index, const absl::Status& refusal = {});
+  absl::StatusOr<Offered> Produce(Entry& entry, size_t index, Record record);
   // Publishing ends before this row: it and the rows behind it are not offered again.
   void AbandonFrom(size_t index);
   Record Decorated(const Record& record);
@@ -157,6 +156,8 @@ class RowPublisher final : private DeliverySink {
   void DropSettled();
   absl::Status Named(const absl::Status& error, const OutboxRow& row) const;
 
+  bool HasRoom() override { return true; }
+  void OnGivenUp(const GivenUpRow& given_up) override;
   void OnDelivered(const Delivery& delivery) override;
   void OnFailed(const DeliveryFailure& report) override;
 
@@ -165,6 +166,7 @@ class RowPublisher final : private DeliverySink {
   const ProducerFactory make_producer_;
   const Clock& clock_;
   const Options options_;
+  RowStep step_;
   std::unique_ptr<Producer> producer_;
   absl::Status ended_;  // not OK: no producer could be created
   int64_t max_batch_bytes_;
@@ -173,6 +175,7 @@ class RowPublisher final : private DeliverySink {
   size_t bytes_ = 0;           // of records and rows in entries_ that are not settled
   Failure failure_;
   absl::Status trouble_;  // why the row that is offered is not accepted
+  size_t offered_ = 0;    // the index of that row
   // Since when the brokers have acknowledged nothing, while rows are in flight.
   MonoTime progress_at_;
   std::optional<MonoTime> next_due_;  // of the next row, at the rate

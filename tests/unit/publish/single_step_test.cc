@@ -1,4 +1,4 @@
-#include "stream/single_step.h"
+#include "publish/single_step.h"
 
 #include <gtest/gtest.h>
 

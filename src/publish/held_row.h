@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pgoutput/message.h"
-#include "postgres/row_reader.h"
+#include "route/outbox_row.h"
 #include "walrelay/clock.h"
 
 namespace walrelay {

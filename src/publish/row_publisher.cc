@@ -1,4 +1,4 @@
-#include "republish/row_publisher.h"
+#include "publish/row_publisher.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "relay/row_errors.h"
+#include "publish/row_errors.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -57,6 +57,7 @@ RowPublisher::RowPublisher(const Config& config, Router router, ProducerFactory 
       make_producer_(std::move(make_producer)),
       clock_(clock),
       options_(std::move(options)),
+      step_(config, router_, options_.policy, *this),
       max_batch_bytes_(config.kafka.max_batch_bytes),
       progress_at_(clock.Now()) {}
 
@@ -93,7 +94,7 @@ absl::Status RowPublisher::Publish(const OutboxRow& row) {
   if (entries_.empty()) {
     progress_at_ = clock_.Now();
   }
-  entries_.push_back({.row = HeldRow(row), .refusal = absl::OkStatus()});
+  entries_.push_back({.row = HeldRow(row), .state = {}});
   bytes_ += entries_.back().row.bytes();
   return Send(entries_.size() - 1);
 }
@@ -124,51 +125,58 @@ absl::Status RowPublisher::Send(size_t index) {
 }
 
 // The record is built at each attempt: its views are those of the router, which other rows use.
-absl::StatusOr<bool> RowPublisher::Offer(Entry& entry, size_t index) {
+absl::StatusOr<bool> RowPublisher::Offer(Entry& entry, size_t index, const absl::Status& refusal) {
   const OutboxRow row = entry.row.row();
-  const WallTime commit_time = row.commit_time.value_or(clock_.WallNow());
-  entry.commit_time = commit_time;
-  if (!entry.refusal.ok()) {
-    const DeadLetterRecord letter(config_, router_, entry.refusal, row.relation, row.values,
-                                  {.row = {},
-                                   .ordinal = 0,
-                                   .xid = static_cast<uint32_t>(row.xid),
-                                   .commit_time = commit_time});
-    return Produce(entry, index, letter.record());
+  entry.commit_time = row.commit_time.value_or(clock_.WallNow());
+  offered_ = index;
+  const OfferedRow offer{.relation = row.relation,
+                         .values = row.values,
+                         .commit_time = row.commit_time,
+                         .position = {.row = {},
+                                      .ordinal = 0,
+                                      .xid = static_cast<uint32_t>(row.xid),
+                                      .commit_time = entry.commit_time}};
+  const auto send = [&](const Record& record) { return Produce(entry, index, record); };
+  // A dead letter that cannot be published either: nothing is left to do with the row.
+  const bool hopeless = !refusal.ok() && !entry.state.refusal.ok();
+  const absl::StatusOr<Wait> wait = hopeless ? absl::StatusOr<Wait>(refusal)
+                                    : refusal.ok()
+                                        ? step_.Offer(offer, entry.state, send)
+                                        : step_.GiveUp(offer, entry.state, refusal, send);
+  if (wait.ok()) {
+    trouble_ = *wait == Wait::kNone ? absl::OkStatus() : trouble_;
+    return *wait == Wait::kNone;
   }
-  auto record = router_.Route(row.relation.oid, row.values, row.commit_time);
-  if (!record.ok()) {
-    return Refuse(entry, index, record.status());
+  const absl::Status error = Named(wait.status(), row);
+  if (hopeless || ScopeOf(error) == Scope::kRow) {
+    AbandonFrom(index);
+    return error;
   }
-  if (options_.filter && !options_.filter(row, *record)) {
-    ++counts_.filtered;
-    Settle(entry);
-    return true;
-  }
-  if (!options_.topic.empty()) {
-    record->topic = options_.topic;
-  }
-  return Produce(entry, index, *record);
+  trouble_ = error;  // the topic may be created meanwhile
+  return false;
 }
 
-absl::StatusOr<bool> RowPublisher::Produce(Entry& entry, size_t index, Record record) {
+// The error of a producer that has failed is not about the record.
+absl::StatusOr<Offered> RowPublisher::Produce(Entry& entry, size_t index, Record record) {
+  if (entry.state.refusal.ok()) {
+    if (options_.filter && !options_.filter(entry.row.row(), record)) {
+      ++counts_.filtered;
+      Settle(entry);
+      return Offered::Stored();
+    }
+    if (!options_.topic.empty()) {
+      record.topic = options_.topic;
+    }
+  }
   record = Decorated(record);
   const auto result = producer_->Produce(
       record, {.transaction = static_cast<uint32_t>(first_ + index), .ordinal = 1});
-  if (result.ok() && *result == Wait::kNone) {
+  if (result.ok() && result->handled()) {
     entry.bytes = record.window_bytes();
     entry.time = record.timestamp;
     bytes_ += entry.bytes;
-    trouble_ = absl::OkStatus();
-    return true;
   }
-  if (!result.ok() && !broken()) {
-    if (ScopeOf(result.status()) == Scope::kRow) {
-      return Refuse(entry, index, result.status());
-    }
-    trouble_ = Named(result.status(), entry.row.row());  // the topic may be created meanwhile
-  }
-  return false;
+  return !result.ok() && broken() ? Wait::kQueue : result;
 }
 
 Record RowPublisher::Decorated(const Record& record) {
@@ -181,26 +189,19 @@ Record RowPublisher::Decorated(const Record& record) {
   return out;
 }
 
-absl::StatusOr<bool> RowPublisher::Refuse(Entry& entry, size_t index, const absl::Status& reason) {
-  const OutboxRow row = entry.row.row();
-  // A dead letter that cannot be published either: nothing is left to do with the row.
-  const OnError policy = entry.refusal.ok() ? options_.policy(reason) : OnError::kStop;
-  if (policy == OnError::kStop) {
-    const absl::Status error = Named(reason, row);
-    AbandonFrom(index);
-    return error;
+void RowPublisher::OnGivenUp(const GivenUpRow& given_up) {
+  const pgoutput::CachedRelation& relation = given_up.row.relation;
+  const std::string table = fmt::format("{}.{}", relation.schema, relation.name);
+  const std::string name = router_.Identify(relation.oid, given_up.row.values);
+  options_.on_refused({.number = first_ + offered_,
+                       .table = table,
+                       .row = name,
+                       .reason = given_up.reason,
+                       .policy = given_up.policy});
+  if (given_up.policy == OnError::kSkip) {
+    ++counts_.skipped;
+    Settle(entries_[offered_]);
   }
-  const std::string table = fmt::format("{}.{}", row.relation.schema, row.relation.name);
-  const std::string name = router_.Identify(row.relation.oid, row.values);
-  options_.on_refused(
-      {.number = first_ + index, .table = table, .row = name, .reason = reason, .policy = policy});
-  if (policy == OnError::kDeadLetter) {
-    entry.refusal = reason;
-    return Offer(entry, index);
-  }
-  ++counts_.skipped;
-  Settle(entry);
-  return true;
 }
 
 void RowPublisher::AbandonFrom(size_t index) {
@@ -268,7 +269,7 @@ absl::Status RowPublisher::ReplaceProducer(Entry& entry, size_t index) {
   }
   WR_RETURN_IF_ERROR(CreateProducer());
   return cause.ok() || entry.settled ? absl::OkStatus()
-                                     : Refuse(entry, index, RowErrorOf(cause, refused)).status();
+                                     : Offer(entry, index, RowErrorOf(cause, refused)).status();
 }
 
 void RowPublisher::ReadReports() {
@@ -359,7 +360,7 @@ void RowPublisher::OnDelivered(const Delivery& delivery) {
   WR_CHECK(index < entries_.size(), "a record is of a row that is held");
   Entry& entry = entries_[index];
   progress_at_ = clock_.Now();
-  if (!entry.refusal.ok()) {
+  if (!entry.state.refusal.ok()) {
     ++counts_.dead_letters;
   } else {
     ++counts_.published;
