@@ -148,7 +148,9 @@ absl::StatusOr<bool> RowPublisher::Offer(Entry& entry, size_t index, const absl:
     return *wait == Wait::kNone;
   }
   const absl::Status error = Named(wait.status(), row);
-  if (hopeless || ScopeOf(error) == Scope::kRow) {
+  // The policy is to stop: the step keeps no refusal then. An error of a dead letter keeps it.
+  const bool stops = !refusal.ok() && entry.state.refusal.ok();
+  if (hopeless || stops || ScopeOf(error) == Scope::kRow) {
     AbandonFrom(index);
     return error;
   }
