@@ -14,8 +14,8 @@
 #include "metrics/metrics.h"
 #include "pgoutput/copy_data.h"
 #include "pgoutput/type_oids.h"
+#include "publish/record_sender.h"
 #include "relay/pipeline.h"
-#include "relay/record_sender.h"
 #include "walrelay/producer.h"
 
 namespace walrelay::bench {

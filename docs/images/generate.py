@@ -40,7 +40,7 @@ STEPS = [
     ("router", "src/route/router.h", "Router", "row to topic, key, value, headers"),
     ("producer", "src/kafka/producer/kafka_producer.h", "KafkaProducer",
      "hands records to librdkafka, receives its delivery reports"),
-    ("sender", "src/relay/record_sender.h", "RecordSender", "takes each delivery report"),
+    ("sender", "src/publish/record_sender.h", "RecordSender", "takes each delivery report"),
     ("tracker", "src/stream/ack_tracker.h", "AckTracker", "frontier of complete transactions"),
     ("feedback", "src/stream/feedback.h", "Feedback", "decides when an update is due"),
     ("loop", "src/relay/event_loop.h", "EventLoop", "one thread, which sleeps in ppoll()"),
@@ -173,7 +173,7 @@ class Picture:
 # --- layers.svg
 
 BOX, TALL, LANE, GAP, CHANNEL = 142, 46, 14, 12, 74
-WIDTH, MARGIN = 960, 24
+WIDTH, MARGIN = 1040, 24
 
 
 def rows_of(edges: dict[str, set[str]]) -> list[list[str]]:

@@ -152,15 +152,13 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, const RepublishFlags& 
   WR_ASSIGN_OR_RETURN(RowReader reader,
                       RowReader::Open(std::move(connection), config, std::move(selection)));
   RecordAges ages;
-  RowPublisher::Options options{
-      .policy = [](const absl::Status&) { return OnError::kSkip; },
-      .filter =
-          [&](const OutboxRow&, const Record& record) {
-            ages.Note(flags.topic.empty() ? record.topic : flags.topic, record.timestamp);
-            return false;
-          },
-      .on_refused = [](const RowPublisher::Refusal&) {},
+  RowPublisher::Options options;
+  options.policy = [](const absl::Status&) { return OnError::kSkip; };
+  options.filter = [&](const OutboxRow&, const Record& record) {
+    ages.Note(flags.topic.empty() ? record.topic : flags.topic, record.timestamp);
+    return false;
   };
+  options.on_refused = [](const RowPublisher::Refusal&) {};
   WR_ASSIGN_OR_RETURN(
       const auto publisher,
       RowPublisher::Create(config, PrintingProducers(/*json=*/false), clock, std::move(options)));

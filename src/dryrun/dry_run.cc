@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "base/check.h"
 #include "base/system_clock.h"
 #include "metrics/metrics.h"
 #include "postgres/catalog_queries.h"
@@ -12,6 +13,7 @@
 #include "postgres/row_reader.h"
 #include "postgres/session.h"
 #include "postgres/temporary_slot.h"
+#include "publish/row_step.h"
 #include "relay/pipeline.h"
 #include "stream/start_position.h"
 #include "walrelay/error.h"
@@ -75,6 +77,13 @@ absl::Status CheckPublished(PgConnection& connection, const Config& config,
   return problems.empty() ? absl::OkStatus() : problems.front();
 }
 
+// A dry run gives no row up: the error of one that cannot be published ends it.
+class NoAudit final : public RowAudit {
+ public:
+  bool HasRoom() override { return true; }
+  void OnGivenUp(const GivenUpRow&) override { WR_CHECK(false, "the policy is to stop"); }
+};
+
 // Reads rows from their tables, which need not be published.
 absl::StatusOr<uint64_t> DryRunRows(PgConnection connection, const Config& config, Router router,
                                     const DryRunScope& scope, Producer& producer) {
@@ -84,15 +93,27 @@ absl::StatusOr<uint64_t> DryRunRows(PgConnection connection, const Config& confi
   for (const pgoutput::CachedRelation& relation : reader.relations()) {
     router.OnRelation(relation);
   }
+  NoAudit audit;
+  MetricsRegistry registry;
+  Metrics metrics(registry, IdentityOf(config.source));
+  RowStep step(
+      config, router, [](const absl::Status&) { return OnError::kStop; }, audit, metrics);
   uint64_t records = 0;
   while (true) {
     WR_ASSIGN_OR_RETURN(const std::optional<OutboxRow> row, reader.Next());
     if (!row) {
       return records;
     }
-    WR_ASSIGN_OR_RETURN(const Record record,
-                        router.Route(row->relation.oid, row->values, row->commit_time));
-    WR_RETURN_IF_ERROR(producer.Produce(record, DeliveryToken()).status());
+    RowState state;
+    WR_RETURN_IF_ERROR(step.Offer({.relation = row->relation,
+                                   .values = row->values,
+                                   .commit_time = row->commit_time,
+                                   .position = {}},
+                                  state,
+                                  [&producer](const Record& record) {
+                                    return producer.Produce(record, DeliveryToken());
+                                  })
+                           .status());
     ++records;
   }
 }

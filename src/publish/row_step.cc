@@ -40,6 +40,9 @@ absl::StatusOr<Wait> RowStep::GiveUp(const OfferedRow& row, RowState& state,
   const absl::StatusOr<Wait> wait =
       policy == OnError::kDeadLetter ? OfferLetter(row, state, send) : Wait::kNone;
   if (wait.ok() && *wait == Wait::kNone && !std::exchange(state.audited, true)) {
+    const std::string code = ToString(CodeOf(state.refusal));
+    metrics_.route_errors[code].Increment();
+    (policy == OnError::kSkip ? metrics_.events_skipped : metrics_.dead_letters)[code].Increment();
     audit_.OnGivenUp({.row = row, .reason = state.refusal, .policy = policy});
   }
   return wait;

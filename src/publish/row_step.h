@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "encode/dead_letter.h"
+#include "metrics/metrics.h"
 #include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
 #include "route/router.h"
@@ -67,9 +68,13 @@ class RowStep {
   // Offers a record to a producer, as Producer::Produce() does.
   using Send = absl::FunctionRef<absl::StatusOr<Offered>(const Record& record)>;
 
-  // `config`, `router` and `audit` must outlive it.
-  RowStep(const Config& config, Router& router, Policy policy, RowAudit& audit)
-      : config_(config), router_(router), policy_(std::move(policy)), audit_(audit) {}
+  // The references must outlive it. It counts the rows that are given up.
+  RowStep(const Config& config, Router& router, Policy policy, RowAudit& audit, Metrics& metrics)
+      : config_(config),
+        router_(router),
+        policy_(std::move(policy)),
+        audit_(audit),
+        metrics_(metrics) {}
 
   // One attempt. Call it again with the same row and state until the result is kNone: then the
   // record or the dead letter was accepted, or the row is skipped. Errors: that of the row if the
@@ -86,6 +91,7 @@ class RowStep {
   Router& router_;
   const Policy policy_;
   RowAudit& audit_;
+  Metrics& metrics_;
 };
 
 }  // namespace walrelay

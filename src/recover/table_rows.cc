@@ -63,17 +63,19 @@ RowSelection SelectionOf(const RowsToRecover& rows) {
 }  // namespace
 
 absl::StatusOr<RecoveredRows> TableRows::Count(const RowsToRecover& rows, const Filter& filter) {
-  return Run(rows, /*snapshot=*/"", filter, MakeSilentProducer,
-             {.on_refused = [](const RowPublisher::Refusal&) {},
-              .wait = [](int /*fd*/, Micros /*timeout*/) {}});
+  RowPublisher::Options options;
+  options.on_refused = [](const RowPublisher::Refusal&) {};
+  options.wait = [](int /*fd*/, Micros /*timeout*/) {};
+  return Run(rows, /*snapshot=*/"", filter, MakeSilentProducer, std::move(options));
 }
 
 absl::StatusOr<RecoveredRows> TableRows::Publish(const RowsToRecover& rows,
                                                  const std::string& snapshot, std::string_view plan,
                                                  const Filter& filter) {
-  return Run(
-      rows, snapshot, filter, make_producer_,
-      {.headers = {{std::string(kHeader), std::string(plan)}}, .on_refused = reports_.on_refused});
+  RowPublisher::Options options;
+  options.headers = {{std::string(kHeader), std::string(plan)}};
+  options.on_refused = reports_.on_refused;
+  return Run(rows, snapshot, filter, make_producer_, std::move(options));
 }
 
 absl::StatusOr<RecoveredRows> TableRows::Run(const RowsToRecover& rows, const std::string& snapshot,

@@ -35,7 +35,7 @@ Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Rec
       step_(
           config, router_,
           [&config](const absl::Status& reason) { return PolicyFor(reason, config.on_error); },
-          *this) {}
+          *this, metrics) {}
 
 // The server describes each table again in each session, before its first row. Nothing of the
 // earlier session may be used: OIDs and columns may have changed.
@@ -418,9 +418,6 @@ void Pipeline::OnGivenUp(const GivenUpRow& given_up) {
        {"means", skipped ? "The row is in no topic, as on_error says; publishing continues."
                          : "The row is in the dead-letter topic only, as on_error says; publishing "
                            "continues."}});
-  const std::string code = ToString(CodeOf(given_up.reason));
-  metrics_.route_errors[code].Increment();
-  (skipped ? metrics_.events_skipped : metrics_.dead_letters)[code].Increment();
   if (skipped) {
     CountRow();
   }

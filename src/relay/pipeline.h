@@ -22,8 +22,8 @@
 #include "pgoutput/copy_data.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/relation_cache.h"
+#include "publish/record_sender.h"
 #include "publish/row_step.h"
-#include "relay/record_sender.h"
 #include "route/message_row.h"
 #include "route/router.h"
 #include "stream/ack_tracker.h"
@@ -154,7 +154,7 @@ class Pipeline final : private RowAudit {
   Position NextPosition() const;
   // The log has room for the line about a row: the line is the only trace of the row.
   bool HasRoom() override;
-  // Logs the row, and counts it.
+  // Logs the row; one that is skipped is handled with that.
   void OnGivenUp(const GivenUpRow& given_up) override;
   // Whether the row that is being handled was settled in an earlier session or attempt; counts it
   // then. WR-2204 if it cannot have been.

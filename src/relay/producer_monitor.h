@@ -13,9 +13,9 @@
 
 #include "absl/status/status.h"
 #include "metrics/metrics.h"
+#include "publish/record_sender.h"
+#include "publish/replaceable_producer.h"
 #include "relay/progress_recorder.h"
-#include "relay/record_sender.h"
-#include "relay/replaceable_producer.h"
 #include "relay/run_state.h"
 #include "relay/stall_watch.h"
 #include "status/status_board.h"

@@ -15,8 +15,8 @@
 #include "fakes/fake_kafka.h"
 #include "fakes/fake_postgres.h"
 #include "fakes/sole_metrics.h"
+#include "publish/record_sender.h"
 #include "relay/pipeline.h"
-#include "relay/record_sender.h"
 #include "relay/session.h"
 #include "status/stage_latencies.h"
 

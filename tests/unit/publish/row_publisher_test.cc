@@ -207,13 +207,25 @@ TEST_F(RowPublisherTest, RefusedRecordBecomesADeadLetter) {
   kafka_.refused_keys["b"] = Error(ErrorCode::kDeliveryRefused, "no");
   PublishAll({"a", "b"});
   on_wait_ = [this] {
-    if (!refused_.empty()) {
+    if (!kafka_.in_flight.empty() && kafka_.in_flight[0].topic == "dead") {
       kafka_.refused_keys.clear();  // the topic for dead letters accepts the key
     }
   };
   ASSERT_THAT(publisher().Finish(), IsOk());
   EXPECT_EQ(kafka_.log.back().topic, "dead");
+  EXPECT_THAT(refused_, ElementsAre("id=2 key=b WR-4003"));
   EXPECT_EQ(publisher().counts(), (Counts{.published = 1, .dead_letters = 1}));
+}
+
+TEST_F(RowPublisherTest, RefusedDeadLetterStopsTheRun) {
+  config_.on_error.refused = OnError::kDeadLetter;
+  config_.on_error.dead_letter_topic = "dead";
+  kafka_.refused_keys["b"] = Error(ErrorCode::kDeliveryRefused, "no");
+  PublishAll({"a", "b", "c"});
+  EXPECT_THAT(publisher().Finish(), HasError(ErrorCode::kDeliveryRefused, "id=2"));
+  ASSERT_THAT(publisher().Finish(), IsOk());
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a"));
+  EXPECT_THAT(refused_, IsEmpty());
 }
 
 TEST_F(RowPublisherTest, RefusedRecordStopsBeforeTheRowsBehindIt) {
@@ -229,9 +241,22 @@ TEST_F(RowPublisherTest, SmallerBatchesFollowARefusedBatch) {
   config_.kafka.max_batch_bytes = 100'000;
   kafka_.refused_keys["b"] = Error(ErrorCode::kBatchTooLarge, "batch");
   PublishAll({"a", "b", "c"});
-  const absl::Status error = publisher().Finish();
-  EXPECT_THAT(error, HasError(ErrorCode::kTopicRefuses)) << "no row of 16 bytes is too large";
-  EXPECT_EQ(kafka_.request.max_batch_bytes, 50'000);
+  on_wait_ = [this] {
+    if (kafka_.producers == 2) {
+      EXPECT_LT(kafka_.request.max_batch_bytes, 100'000);
+      kafka_.refused_keys.clear();
+    }
+  };
+  ASSERT_THAT(publisher().Finish(), IsOk());
+  EXPECT_EQ(kafka_.producers, 2);
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(RowPublisherTest, RecordThatIsRefusedForItsSizeAloneIsNotABatch) {
+  kafka_.refused_keys["b"] = Error(ErrorCode::kBatchTooLarge, "batch");
+  PublishAll({"a", "b", "c"});
+  EXPECT_THAT(publisher().Finish(), HasError(ErrorCode::kTopicRefuses))
+      << "no row of 16 bytes is too large";
 }
 
 TEST_F(RowPublisherTest, FailedProducerIsReplacedAndKeysKeepTheirOrder) {

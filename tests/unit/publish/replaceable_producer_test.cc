@@ -1,4 +1,4 @@
-#include "relay/replaceable_producer.h"
+#include "publish/replaceable_producer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

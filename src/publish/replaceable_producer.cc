@@ -1,4 +1,4 @@
-#include "relay/replaceable_producer.h"
+#include "publish/replaceable_producer.h"
 
 #include <algorithm>
 #include <utility>

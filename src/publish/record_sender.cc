@@ -1,4 +1,4 @@
-#include "relay/record_sender.h"
+#include "publish/record_sender.h"
 
 #include <algorithm>
 #include <utility>
