@@ -18,6 +18,7 @@
 #include "relay/progress_recorder.h"
 #include "relay/run_state.h"
 #include "relay/stall_watch.h"
+#include "status/relay_view.h"
 #include "status/status_board.h"
 #include "stream/ack_tracker.h"
 #include "walrelay/clock.h"
@@ -34,16 +35,6 @@ struct Restart {
   // The records to be read again are sent one at a time: the row that caused the failure is not
   // known yet.
   bool single_step = false;
-};
-
-// Tells operators what has become of the transactions.
-struct TransactionHistory {
-  bool claimed = false;    // the producer has claimed its transactional id
-  uint64_t committed = 0;  // since the process started
-  // Why the last attempt to claim the id has failed; OK when none has since the last claim.
-  absl::Status claim_error;
-  absl::Status failure;  // the last one, of a claim or of a transaction; OK: none
-  std::optional<WallTime> failed;
 };
 
 // Separate from Relay because it depends only on the producer's side: nothing here knows whether

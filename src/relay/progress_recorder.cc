@@ -327,6 +327,16 @@ std::vector<XidHorizon> ProgressRecorder::HorizonsBefore(Lsn frontier) const {
   return horizons.kept();
 }
 
+RelayView::Record ProgressRecorder::View() const {
+  return {.enabled = enabled(),
+          .topic = address_.topic,
+          .frontier = recorded_ ? std::optional(recorded_->frontier) : std::nullopt,
+          .written = recorded_ ? recorded_->written : WallTime(),
+          .confirmable = confirmable(),
+          .lacks_events = lacks_events(),
+          .waiting_since = waiting_since_};
+}
+
 std::optional<PublishedProof> ProgressRecorder::Proof(MonoTime now) const {
   if (!enabled() || !streaming_) {
     return std::nullopt;

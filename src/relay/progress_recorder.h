@@ -20,6 +20,7 @@
 #include "base/backoff.h"
 #include "metrics/metrics.h"
 #include "relay/gap_detector.h"
+#include "status/relay_view.h"
 #include "stream/ack_tracker.h"
 #include "stream/published_proof.h"
 #include "stream/record_cadence.h"
@@ -105,6 +106,8 @@ class ProgressRecorder final : public DeliverySink {
   // transactions and has passed a horizon that was read since it started. Until then the server may
   // have been restored: it may lack those transactions, and may assign xids again.
   std::optional<PublishedProof> Proof(MonoTime now) const;
+  // The record as the status describes it.
+  RelayView::Record View() const;
   // Whether a record is in flight.
   bool in_flight() const { return in_flight_.has_value(); }
   // When to call Turn() again if nothing happens before.

@@ -54,11 +54,12 @@ Relay::Relay(Parts parts, Router router)
                  .metrics = parts_.metrics,
                  .seed = parts_.seed + 1}),
       gaps_(parts_.config.source, parts_.clock, tracker_),
+      deliveries_(parts_.metrics, parts_.config.metrics.max_topics),
       // Runs inside monitor_.Turn(), on the relay's thread.
       sender_(producer_, tracker_, parts_.metrics, parts_.clock,
               [this](const Delivery& delivery, WallTime commit_time) {
                 state_.last_delivery = parts_.clock.Now();
-                reporter_.OnDelivered(delivery, commit_time);
+                deliveries_.OnDelivered(delivery, commit_time, parts_.clock.WallNow());
                 if (parts_.observer) {
                   parts_.observer(delivery, commit_time);
                 }
@@ -76,8 +77,7 @@ Relay::Relay(Parts parts, Router router)
       monitor_({parts_.clock, producer_, sender_, recorder_, tracker_, parts_.board, state_,
                 parts_.metrics}),
       connector_({parts_.config, parts_.source, tracker_, gaps_, recorder_, state_}),
-      reporter_({parts_.config, parts_.clock, parts_.metrics, parts_.board, state_, tracker_,
-                 pipeline_, producer_, gaps_, recorder_, committer_, monitor_}),
+      reporter_(parts_.metrics, parts_.board, deliveries_),
       reconnect_backoff_(kFirstReconnect, kLongestReconnect, parts_.seed),
       stuck_backoff_(kFirstStuckRetry, kLongestStuckRetry, parts_.seed + 2) {
   state_.retry_at = state_.last_delivery = state_.disconnected_since = parts_.clock.Now();
@@ -147,9 +147,9 @@ Wakeup Relay::Turn() {
   }
   // Operators see the result of every turn, also of one that failed.
   parts_.metrics.FlushLatencies();
-  if (reporter_.OnTurn(now)) {
+  if (reporter_.OnTurn(now, state_.finished)) {
     NoteProgress();
-    reporter_.Publish(now, session_.get());
+    reporter_.Publish(View(now));
   }
   return NextWakeup(parts_.clock.Now());
 }
@@ -292,6 +292,7 @@ void Relay::Connect(MonoTime now) {
   // Only now is the process the relay of this slot; errors up to here are those of a start.
   state_.phase = Phase::kStreaming;
   state_.has_streamed = true;
+  state_.stood_by = false;
   started_ = true;
   state_.last_error = absl::OkStatus();
   // The stream began at that frontier: it is not its progress.
@@ -352,7 +353,7 @@ absl::Status Relay::OpenAndStart() {
                          decision.expected_next);
   session_ = std::make_unique<Session>(
       Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,
-                     parts_.metrics, reporter_.stages(), parts_.snapshots},
+                     parts_.metrics, deliveries_.stages(), parts_.snapshots},
       info->server, decision.position);
   return absl::OkStatus();
 }
@@ -411,6 +412,7 @@ void Relay::OnConnectError(const absl::Status& error, MonoTime now) {
         LogInfo("standby", "the slot is in use; standing by", {{"reason", MessageOf(error)}});
       }
       state_.phase = Phase::kWaitingForSlot;
+      state_.stood_by = true;
       state_.last_error = error;
       state_.retry_at = now + kSlotPollInterval;
       return;
@@ -494,7 +496,7 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
            "nothing is published behind a gap");
   // The brokers may take long to record the gap. Meanwhile an operator who has read its id in the
   // log can already accept it.
-  reporter_.Publish(now, nullptr);
+  reporter_.Publish(View(now));
   const bool settled = RecordGap();
   if (EndsProcess(gap.error) && settled) {
     Finish(gap.error);
@@ -582,7 +584,7 @@ void Relay::OnSlotAlmostLost() {
               "the slot exceeds max_slot_wal_keep_size; closing the stream, because the next "
               "checkpoint would wait for a walsender that cannot send"),
         kBusyFinishTimeout);
-    closed_for_slot_ = ClosedForSlot{reporter_.acknowledged(), producer_.Reachable()};
+    closed_for_slot_ = ClosedForSlot{deliveries_.acknowledged(), producer_.Reachable()};
     state_.retry_at = parts_.clock.Now() + kClosedForSlotTimeout;
   }
 }
@@ -593,10 +595,10 @@ bool Relay::KafkaRecovered() const {
   if (!closed_for_slot_ || !producer_.exists()) {
     return false;
   }
-  WR_CHECK(reporter_.acknowledged() >= closed_for_slot_->acknowledged,
+  WR_CHECK(deliveries_.acknowledged() >= closed_for_slot_->acknowledged,
            "acknowledgements are only added");
   const bool answers = !closed_for_slot_->kafka_reachable && producer_.Reachable();
-  return answers || reporter_.acknowledged() > closed_for_slot_->acknowledged;
+  return answers || deliveries_.acknowledged() > closed_for_slot_->acknowledged;
 }
 
 // Closes the stream gracefully, so that acknowledged events are confirmed. Best effort: the server
@@ -641,11 +643,11 @@ void Relay::OnXidsRead(const XidReading& xids, MonoTime begun) {
   }
 }
 
-// In this order: the reporter asks the session, the pipeline knows the open transaction, and the
-// gap detector saves what the tracker holds after the open transaction was abandoned.
+// In this order: the oldest event may wait in the session, the pipeline knows the open transaction,
+// and the gap detector saves what the tracker holds after the open transaction was abandoned.
 void Relay::EndSession() {
   if (session_ != nullptr) {
-    state_.oldest_unpublished = reporter_.OldestUnpublished(session_.get());
+    state_.oldest_unpublished = OldestUnpublished();
     state_.oldest_unread = pipeline_.in_transaction() ? pipeline_.last_commit_time() : std::nullopt;
     committer_.OnStreamEnding(parts_.clock.Now());
   }
@@ -739,6 +741,82 @@ SourceMemory Relay::memory() const {
   SourceMemory memory = gaps_.memory();
   connector_.AddTo(memory);
   return memory;
+}
+
+// --- the status
+
+// The earliest of what is in flight, what waits to be produced, and what must be read again.
+std::optional<WallTime> Relay::OldestUnpublished() const {
+  std::optional<WallTime> oldest = tracker_.oldest_commit_time();
+  const auto count = [&](const std::optional<WallTime>& commit) {
+    // std::optional orders nullopt before every value, so the maximum is the one that exists.
+    oldest = commit && oldest ? std::min(oldest, commit) : std::max(oldest, commit);
+  };
+  if (session_ == nullptr) {
+    count(state_.oldest_unread);
+  } else if (session_->stalled_since() && pipeline_.in_transaction()) {
+    count(pipeline_.last_commit_time());
+  }
+  return oldest;
+}
+
+RelayView Relay::View(MonoTime now) const {
+  const Config& config = parts_.config;
+  const bool skips_origins = config.source.origin == OriginFilter::kNone;
+  const auto skipped = static_cast<uint64_t>(parts_.metrics.events_skipped["origin"].Value());
+  RelayView view{.now = now,
+                 .wall = parts_.clock.WallNow(),
+                 .phase = state_.phase,
+                 .has_streamed = state_.has_streamed,
+                 .stood_by = state_.stood_by,
+                 .draining = state_.draining,
+                 .finished = state_.finished,
+                 .result = state_.result,
+                 .last_error = state_.last_error,
+                 .blocked_error = state_.blocked_error,
+                 .retry_at = state_.retry_at,
+                 .disconnected_since = state_.disconnected_since,
+                 .last_delivery = state_.last_delivery,
+                 .accepted_gap = state_.accepted_gap,
+                 .acknowledged = deliveries_.acknowledged(),
+                 .last_acknowledged = deliveries_.last_acknowledged(),
+                 .oldest_commit = OldestUnpublished(),
+                 .skipped_origin_rows = skips_origins ? std::optional(skipped) : std::nullopt,
+                 .records_in_flight = tracker_.records_in_flight(),
+                 .bytes_in_flight = tracker_.bytes_in_flight(),
+                 .transactions_in_flight = tracker_.transactions_in_flight(),
+                 .max_in_flight_records = config.pipeline.max_in_flight_records,
+                 .max_in_flight_bytes = config.pipeline.max_in_flight_bytes,
+                 .received = tracker_.received(),
+                 .frontier = tracker_.frontier(),
+                 .kafka_trouble = producer_.TransientError(),
+                 .kafka_reachable = producer_.Reachable(),
+                 .stall = monitor_.stall(),
+                 .slot = parts_.board.slot(),
+                 .sampler = parts_.board.sampler(),
+                 .tables = parts_.board.tables()};
+  AddParts(view);
+  return view;
+}
+
+void Relay::AddParts(RelayView& view) const {
+  if (const auto& held = gaps_.held()) {
+    view.held = {*held, gaps_.accepted(), gaps_.error(), gaps_.checks()};
+  } else {
+    view.proof = recorder_.Proof(view.now);
+  }
+  if (state_.stuck) {
+    view.stuck = {state_.stuck->gap, state_.stuck->accepted};
+  }
+  if (session_ != nullptr) {
+    view.stream = session_->View();
+  }
+  if (parts_.config.pipeline.records_progress()) {
+    view.record = recorder_.View();
+  }
+  if (committer_.enabled()) {
+    view.transactions = {monitor_.transactions(), committer_.committing(), committer_.opened()};
+  }
 }
 
 // An upper bound of one second in every state: the beat on the board is what the liveness probe

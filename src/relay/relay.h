@@ -12,8 +12,9 @@
 //
 // The relay owns the tracker and the objects around the stream: GapDetector and SlotConnector
 // (whether and where it may start), Session, Pipeline and RecordSender (the stream itself),
-// ReplaceableProducer, StatusReporter. The source belongs to the caller. Its methods must be called
-// on its one thread; other threads read the StatusBoard and the metrics.
+// ReplaceableProducer; and what shows them to operators, DeliveryMeter and StatusReporter. The
+// source belongs to the caller. Its methods must be called on its one thread; other threads read
+// the StatusBoard and the metrics.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +37,12 @@
 #include "relay/run_state.h"
 #include "relay/session.h"
 #include "relay/slot_connector.h"
-#include "relay/status_reporter.h"
 #include "relay/transaction_committer.h"
 #include "route/router.h"
+#include "status/delivery_meter.h"
+#include "status/relay_view.h"
 #include "status/status_board.h"
+#include "status/status_reporter.h"
 #include "stream/ack_tracker.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
@@ -193,6 +196,14 @@ class Relay {
   void ContinueDrain(MonoTime now);
   // Final: drops the records in flight, and closes the source. Nothing is confirmed by it.
   void Finish(const absl::Status& result);
+  // Commit time of the oldest known event that is not acknowledged, including a row that waits to
+  // be produced. nullopt: none is known. Without a session: what is in flight, and what the last
+  // session left to be read again.
+  std::optional<WallTime> OldestUnpublished() const;
+  // The state of the relay and its parts, for operators. `now`: of the turn.
+  RelayView View(MonoTime now) const;
+  // Adds what exists at times only, such as a session or a gap.
+  void AddParts(RelayView& view) const;
   // The earliest time at which any of the parts has work to do.
   Wakeup NextWakeup(MonoTime now) const;
 
@@ -202,6 +213,7 @@ class Relay {
   AckTracker tracker_;
   ReplaceableProducer producer_;
   GapDetector gaps_;
+  DeliveryMeter deliveries_;
   RecordSender sender_;
   ProgressRecorder recorder_;
   Pipeline pipeline_;

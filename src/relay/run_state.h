@@ -1,8 +1,8 @@
 // RunState: the values of the relay's state machine that its helpers read.
 //
-// Only Relay writes it. SlotConnector, ProducerMonitor and StatusReporter hold a const reference,
-// on the same thread; it outlives them as a member of Relay. No value is shared with other threads:
-// what they see is the StatusBoard.
+// Only Relay writes it. SlotConnector and ProducerMonitor hold a const reference, on the same
+// thread; it outlives them as a member of Relay. No value is shared with other threads: what they
+// see is the StatusBoard.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "status/relay_view.h"
 #include "stream/gap.h"
 #include "walrelay/clock.h"
 #include "walrelay/published_transaction.h"
@@ -30,9 +31,7 @@ struct StuckTransaction {
 // A struct of plain values rather than methods on Relay: its helpers see what they need, and cannot
 // call back into the state machine.
 struct RunState {
-  // kDisconnected: no connection, until retry_at. kWaitingForSlot: connected, and another process
-  // reads the slot. kStreaming: a session exists.
-  enum class Phase { kDisconnected, kWaitingForSlot, kStreaming };
+  using Phase = RelayView::Phase;
 
   Phase phase = Phase::kDisconnected;
   MonoTime retry_at;        // of the next connection attempt, unless streaming
@@ -43,6 +42,9 @@ struct RunState {
   std::string accepted_gap;  // the id of the gap, or stuck transaction, that was accepted last
   // A stream was started since the process began; it stays true.
   bool has_streamed = false;
+  // Another instance held the slot at the last connection: it reports what is published, also while
+  // this process reconnects.
+  bool stood_by = false;
   // Nothing is read after the open transaction.
   bool draining = false;
   // The last state, in phase kDisconnected.

@@ -347,6 +347,21 @@ void Session::MeasureStages(WallTime committed, WallTime sent) {
 }
 
 // The server's own difference between commit and send: it needs no clock of ours.
+RelayView::Stream Session::View() const {
+  const auto& row = parts_.pipeline.blocked_row();
+  return {.backend_pid = backend_pid_,
+          .blocking_error = blocking_error_,
+          .blocked_row = row ? fmt::format("table={} {} lsn={} xid={}", row->table, row->row,
+                                           row->commit_lsn.ToString(), row->xid)
+                             : "",
+          .waits_for = waits_for(),
+          .waits_for_log = wait_ == Wait::kLog,
+          .unseen = unseen(),
+          .stalled_since = stalled_since_,
+          .last_handled = last_handled_,
+          .lag = lag()};
+}
+
 Micros Session::lag() const {
   const bool idle = parts_.source.pending().empty() && last_turn_ - last_handled_ > kIdle;
   return idle ? Micros(0) : last_lag_;

@@ -17,6 +17,7 @@
 #include "relay/pipeline.h"
 #include "relay/progress_recorder.h"
 #include "relay/visibility_gate.h"
+#include "status/relay_view.h"
 #include "status/stage_latencies.h"
 #include "stream/ack_tracker.h"
 #include "stream/feedback.h"
@@ -84,8 +85,6 @@ class Session {
   // Whether a message waits for a topic's metadata: there is something to deliver although nothing
   // is in flight.
   bool waits_for_topic() const { return wait_ == Wait::kTopic; }
-  // Whether a row to be skipped waits for room in the log.
-  bool waits_for_log() const { return wait_ == Wait::kLog; }
   // Whether everything that has arrived was handled, as far as the last turn has seen; while
   // draining, what follows is not handled.
   bool at_rest() const { return at_rest_; }
@@ -99,20 +98,12 @@ class Session {
   // The position for which the server has last requested a reply: while it shuts down, it waits
   // until exactly this is confirmed.
   Lsn requested() const { return feedback_.requested(); }
-  // The server process that sends the stream.
-  int backend_pid() const { return backend_pid_; }
-  // When a message of the stream other than a keepalive was handled last; the epoch before the
-  // first.
-  MonoTime last_handled() const { return last_handled_; }
   // Since when no message could be handled, for any reason (window, topic, error).
   std::optional<MonoTime> stalled_since() const { return stalled_since_; }
   // The same as text for operators; "" while handling is not held up. The text is static.
   std::string_view waits_for() const { return Describe(wait_).text; }
-  // Why a transaction is held until it is visible (WR-2014); OK while none is held.
-  absl::Status unseen() const;
-  // Age of the commit that is being handled, by the server's clock; 0 when idle. Negative if that
-  // clock was set back.
-  Micros lag() const;
+  // The session as the status describes it.
+  RelayView::Stream View() const;
 
  private:
   // Moves arrived messages to the source's pending ones, and measures the pace. It never drops one.
@@ -156,6 +147,11 @@ class Session {
   bool HoldsBack(MonoTime now) const;
   // Whether the loop may sleep until the next row although reports arrive.
   bool ReportsMayWait(MonoTime now) const;
+  // Why a transaction is held until it is visible (WR-2014); OK while none is held.
+  absl::Status unseen() const;
+  // Age of the commit that is being handled, by the server's clock; 0 when idle. Negative if that
+  // clock was set back.
+  Micros lag() const;
   // By message type, looked up once each.
   prometheus::Counter& MessageCounter(char type);
 
@@ -164,12 +160,12 @@ class Session {
   InFlightWindow window_;
   Pacer pacer_;
   std::optional<VisibilityGate> gate_;
-  Lsn started_at_;  // the position of the stream
-  int backend_pid_;
+  Lsn started_at_;   // the position of the stream
+  int backend_pid_;  // of the server process that sends the stream
   MonoTime last_turn_;
-  MonoTime last_handled_;
-  Micros last_lag_{0};  // of the message handled at last_handled_
-  MonoTime read_at_;    // earliest time of the next read
+  MonoTime last_handled_;  // a message other than a keepalive; the epoch before the first
+  Micros last_lag_{0};     // of the message handled at last_handled_
+  MonoTime read_at_;       // earliest time of the next read
   bool at_rest_ = false;
   bool claimed_;
   std::optional<MonoTime> burst_since_;  // arrival of the oldest pending message

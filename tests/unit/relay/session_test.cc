@@ -191,16 +191,16 @@ TEST_F(SessionTest, StreamAbortOfTheOpenTransactionEndsTheSession) {
 
 TEST_F(SessionTest, LagIsThatOfTheLastCommitUntilTheStreamIsIdle) {
   Start();
-  EXPECT_EQ(session_->lag(), Micros(0));
+  EXPECT_EQ(session_->View().lag, Micros(0));
   const WallTime committed = clock_.WallNow();
   clock_.Advance(milliseconds(3));
   const Lsn commit = postgres_.info.server.wal_end;
   postgres_.SendRaw(testing::BeginMessage(commit, committed, 7));
   postgres_.SendRaw(testing::CommitMessage(commit, Lsn(commit.value() + 8), committed));
   Run();
-  EXPECT_EQ(session_->lag(), milliseconds(3));
+  EXPECT_EQ(session_->View().lag, milliseconds(3));
   Pass(seconds(2));
-  EXPECT_EQ(session_->lag(), Micros(0));
+  EXPECT_EQ(session_->View().lag, Micros(0));
 }
 
 // As many bytes as may be pending: a few large rows, long before there are many messages.
@@ -212,7 +212,7 @@ TEST_F(SessionTest, LaggingSessionHoldsNoMoreThanMayBePending) {
   postgres_.info.server.wal_end = Lsn(commit.value() + 8);
   postgres_.SendRaw(testing::CommitMessage(commit, postgres_.info.server.wal_end, committed));
   Run();
-  EXPECT_EQ(session_->lag(), seconds(1));
+  EXPECT_EQ(session_->View().lag, seconds(1));
   Commit("small");
   clock_.Advance(milliseconds(1));
   EXPECT_THAT(Turn(), IsOk());
@@ -645,19 +645,19 @@ TEST_F(SessionVisibilityTest, TransactionIsHeldUntilItIsVisible) {
   Answer(8);
   Pass(seconds(1));
   EXPECT_EQ(kafka_.in_flight.size(), 1u);
-  EXPECT_THAT(session_->unseen(), IsOk());
+  EXPECT_THAT(session_->View().unseen, IsOk());
 }
 
 TEST_F(SessionVisibilityTest, LongWaitHasAReason) {
   Start(&snapshots_);
-  EXPECT_THAT(session_->unseen(), IsOk());
+  EXPECT_THAT(session_->View().unseen, IsOk());
   Commit("a");
   for (int i = 0; i < 40; ++i) {
     Answer(7);
     Pass(seconds(1));
   }
   EXPECT_THAT(result_, IsOk());
-  EXPECT_THAT(session_->unseen(), HasError(ErrorCode::kVisibilityUnknown));
+  EXPECT_THAT(session_->View().unseen, HasError(ErrorCode::kVisibilityUnknown));
   EXPECT_TRUE(session_->stalled_since());
 }
 
