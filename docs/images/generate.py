@@ -55,6 +55,7 @@ FOLDERS = {
     "demo": "walrelay demo",
     "doctor": "doctor, check",
     "daemon": "pipelines, reload",
+    "runner": "assembles a pipeline",
     "admin": "pages, resume",
     "http": "server and client",
     "relay": "streaming, failures",

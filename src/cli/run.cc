@@ -37,7 +37,7 @@ void Declare(FlagSet& set, RunFlags& flags) {
       .OneOf({"text", "json"});
 }
 
-Relay::DeliveryObserver MakeObserver(const std::string& events, const Clock& clock) {
+DeliveryObserver MakeObserver(const std::string& events, const Clock& clock) {
   if (events.empty()) {
     return {};
   }

@@ -18,6 +18,7 @@
 #include "daemon/reload_queue.h"
 #include "daemon/supervisor.h"
 #include "http/http_server.h"
+#include "runner/wal_runner.h"
 #include "status/status_notifier.h"
 #include "walrelay/error.h"
 
@@ -76,7 +77,7 @@ class Daemon {
                    return StartPipelineThread({.clock = clock_,
                                                .observer = options_.observer,
                                                .first_sample = FirstSample()},
-                                              std::move(start));
+                                              MakeWalRunner, std::move(start));
                  },
              .list = list_,
              .registry = registry_,

@@ -16,7 +16,7 @@
 #include "base/signal_fd.h"
 #include "daemon/pipeline_spec.h"
 #include "daemon/worker_process.h"
-#include "relay/relay.h"
+#include "runner/pipeline_runner.h"
 
 namespace walrelay {
 
@@ -34,7 +34,7 @@ struct DaemonOptions {
   // Several pipelines: one that fails is started again and ends no process.
   bool fleet = false;
   // Called for each acknowledged event, on the thread of its pipeline. May be empty.
-  Relay::DeliveryObserver observer;
+  DeliveryObserver observer;
   // If this process is a worker. Must outlive the daemon.
   Worker* worker = nullptr;
 };

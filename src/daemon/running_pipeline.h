@@ -6,13 +6,12 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "metrics/metrics.h"
-#include "relay/gap_detector.h"
+#include "runner/pipeline_runner.h"
 #include "status/status_board.h"
 #include "walrelay/config.h"
 #include "walrelay/pipeline_identity.h"
@@ -29,10 +28,10 @@ class RunningPipeline {
   virtual bool ended() const = 0;
   // Why it ended: OK after a drain, kAborted after a second request. REQUIRES: ended().
   virtual const absl::Status& result() const = 0;
-  // Its memory of the source. REQUIRES: ended().
-  virtual SourceMemory memory() const = 0;
-  // Waits until its Kafka clients are closed, at most `timeout`. False: the threads of some still
-  // run. REQUIRES: ended().
+  // Tells its successor what it knows of the source. REQUIRES: ended().
+  virtual std::shared_ptr<const Handover> handover() const = 0;
+  // Waits until the clients of its sink are closed, at most `timeout`. False: the threads of some
+  // still run. REQUIRES: ended().
   virtual bool WaitForClients(Micros timeout) = 0;
 };
 
@@ -43,8 +42,8 @@ struct PipelineStart {
   PipelineIdentity identity;
   std::shared_ptr<StatusBoard> board;
   std::shared_ptr<Metrics> metrics;
-  std::optional<SourceMemory> memory;  // of the pipeline that it replaces
-  std::function<void()> on_end;        // called on the pipeline's thread, as its last action
+  std::shared_ptr<const Handover> handover;  // of the pipeline that it replaces; nullptr: none
+  std::function<void()> on_end;              // called on the pipeline's thread, as its last action
 };
 
 // Errors: those of an invalid configuration; nothing was started then.

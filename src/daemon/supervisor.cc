@@ -31,7 +31,7 @@ bool IsFinal(const absl::Status& error) {
          reaction == Reaction::kConfiguration || reaction == Reaction::kUsage;
 }
 
-// The memory is about a slot: another one has another position.
+// A handover is about a slot: another one has another position.
 bool SameSlot(const Config& before, const Config& after) {
   return before.source.slot == after.source.slot;
 }
@@ -92,7 +92,7 @@ PipelineChange Supervisor::ApplyTo(Entry& entry, PipelineSpec spec) {
   if (entry.running == nullptr) {
     change.outcome = ChangeOutcome::kStarted;
     if (entry.config && !SameSlot(*entry.config, *spec.config)) {
-      entry.memory.reset();
+      entry.handover.reset();
     }
     entry.next = *std::move(spec.config);
     entry.start_at = parts_.clock.Now();
@@ -162,13 +162,13 @@ void Supervisor::Start(const std::string& name, Entry& entry) {
                                .identity = entry.identity,
                                .board = entry.board,
                                .metrics = entry.metrics,
-                               .memory = entry.memory,
+                               .handover = entry.handover,
                                .on_end = parts_.wake});
   if (!running.ok()) {
     OnFailed(name, entry, running.status());
     return;
   }
-  entry.memory.reset();
+  entry.handover.reset();
   entry.running = *std::move(running);
   entry.started_at = parts_.clock.Now();
 }
@@ -181,7 +181,7 @@ void Supervisor::OnEnded(const std::string& name, Entry& entry) {
     result_ = result_.ok() || absl::IsAborted(result) ? result : result_;
   } else if (entry.next) {
     if (SameSlot(*entry.config, *entry.next)) {
-      entry.memory = entry.running->memory();
+      entry.handover = entry.running->handover();
     }
     entry.start_at = parts_.clock.Now();
   } else if (!entry.removed) {

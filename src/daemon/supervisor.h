@@ -97,11 +97,11 @@ class Supervisor {
     // Also while it does not run: an alert needs the series of what is down.
     std::shared_ptr<Metrics> metrics;
     std::unique_ptr<RunningPipeline> running;
-    MonoTime started_at;         // of `running`
-    std::optional<Config> next;  // starts when `running` has ended
-    std::optional<SourceMemory> memory;
-    std::optional<MonoTime> start_at;  // when it is due to start
-    bool removed = false;              // no longer configured: erased when it has ended
+    MonoTime started_at;                       // of `running`
+    std::optional<Config> next;                // starts when `running` has ended
+    std::shared_ptr<const Handover> handover;  // of the last run, for the next one
+    std::optional<MonoTime> start_at;          // when it is due to start
+    bool removed = false;                      // no longer configured: erased when it has ended
     Backoff backoff;
   };
 

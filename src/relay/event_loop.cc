@@ -4,13 +4,14 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
-#include "base/log.h"
 
 namespace walrelay {
 
-EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopRequest& stop)
+EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock,
+                     const StopRequest& stop)
     : relay_(relay),
       source_(source),
       clock_(clock),
@@ -19,31 +20,16 @@ EventLoop::EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock
   WR_CHECK(attention_.valid(), "the kernel has eventfd");
 }
 
-// Requests are handled before the turn, so that the turn acts on them. requested_ avoids two system
-// calls in each turn of a busy stream: the descriptors are read only after poll() has reported one
-// of them.
-absl::Status EventLoop::Run() {
-  bool draining = false;
-  while (!relay_.finished()) {
-    while (requested_ && stop_.Take()) {
-      // Exits with records in flight and without a last status update: the next start reads the
-      // unconfirmed events again.
-      if (draining) {
-        LogWarning("forced_stop", "second stop request: stopping without waiting; nothing is lost");
-        return absl::AbortedError("stopped by a second request");
-      }
-      draining = true;
-      relay_.Drain();
-    }
-    if (requested_) {
-      HandleRequests();
-    }
-    const Wakeup wakeup = relay_.Turn();
-    if (!relay_.finished()) {
-      Sleep(wakeup);
-    }
+// Requests are handled before the turn, so that the turn acts on them. requested_ avoids a system
+// call in each turn of a busy stream: the descriptor is read only after poll() has reported it.
+void EventLoop::Turn() {
+  if (requested_) {
+    HandleRequests();
   }
-  return relay_.result();
+  const Wakeup wakeup = relay_.Turn();
+  if (!relay_.finished()) {
+    Sleep(wakeup);
+  }
 }
 
 void EventLoop::Wake() {
@@ -76,10 +62,8 @@ void EventLoop::Sleep(const Wakeup& wakeup) {
                          static_cast<long>((left % std::chrono::seconds(1)).count())};
   WR_CHECK(timeout.tv_sec >= 0 && timeout.tv_nsec >= 0 && timeout.tv_nsec < 1'000'000'000,
            "the timeout is one that ppoll() accepts");
-  // The first three descriptors belong to the relay itself, the others carry requests to it.
   const int ready = ::ppoll(polled, std::size(polled), &timeout, nullptr);
-  requested_ = ready < 0 || std::any_of(std::begin(polled) + 3, std::end(polled),
-                                        [](const pollfd& each) { return each.revents != 0; });
+  requested_ = ready < 0 || std::rbegin(polled)->revents != 0;
 }
 
 // From any thread, and without a lock: the events are a set, and one that is reported twice before

@@ -1,8 +1,7 @@
 // EventLoop: the single poll() in which the relay's thread sleeps.
 //
 // It waits on the replication socket, the producer's eventfd, the stop requests, and an eventfd
-// through which other threads request attention. The first stop request starts a drain; the second
-// one ends the loop at once.
+// through which other threads request attention.
 #pragma once
 
 #include <atomic>
@@ -11,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "base/stop_request.h"
 #include "base/unique_fd.h"
 #include "relay/relay.h"
@@ -20,22 +18,23 @@
 
 namespace walrelay {
 
-// Threads: Run() occupies the relay's thread until the end. Report() and AcceptGap() may be called
-// from any thread: they store the request and wake the loop, and the relay's methods are called on
-// its own thread only.
+// Threads: Turn() is called on the relay's thread. Report() and AcceptGap() may be called from any
+// thread: they store the request and wake the loop, and the relay's methods are called on its own
+// thread only.
 //
 // A descriptor is polled only while something is expected from it, and the time until the relay's
 // next Wakeup is the poll's timeout: an idle process wakes up once a second.
 class EventLoop {
  public:
   // All references must outlive the loop. `source` and `clock` are those of the relay: the loop
-  // polls the descriptor of the one, and computes its timeouts with the other.
-  EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, StopRequest& stop);
+  // polls the descriptor of the one, and computes its timeouts with the other. A request of `stop`
+  // ends a sleep; the caller takes it.
+  EventLoop(Relay& relay, ReplicationSource& source, const Clock& clock, const StopRequest& stop);
 
-  // Runs until the relay has finished, and returns its result. kAborted: ended by a second stop
-  // request, without confirming. REQUIRES: the thread is the relay's; nothing else calls the relay
-  // meanwhile.
-  absl::Status Run();
+  // Passes the requests of other threads to the relay, runs one of its turns, and sleeps until the
+  // next one is due. Does not sleep once the relay has finished. REQUIRES: the relay has not
+  // finished, and nothing else calls it meanwhile.
+  void Turn();
 
   // An observation of the server made on a connection other than the relay's.
   // Bits, so that several events that arrive within one turn are kept together.
@@ -70,7 +69,7 @@ class EventLoop {
   Relay& relay_;
   ReplicationSource& source_;
   const Clock& clock_;
-  StopRequest& stop_;
+  const StopRequest& stop_;
   UniqueFd attention_;
   bool requested_ = true;                   // another thread may have requested something
   std::atomic<unsigned> server_events_{0};  // bit set of ServerEvent

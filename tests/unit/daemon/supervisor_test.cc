@@ -22,12 +22,18 @@ struct Seen {
   std::string name;
   Config config;
   std::shared_ptr<StatusBoard> board;
-  std::optional<SourceMemory> memory;
+  std::shared_ptr<const Handover> handover;
   int stop_requests = 0;
   bool ended = false;
   bool destroyed = false;
   bool clients_closed = true;
   absl::Status result;
+};
+
+// Names the pipeline that made it.
+struct NamedHandover final : Handover {
+  explicit NamedHandover(std::string pipeline) : name(std::move(pipeline)) {}
+  const std::string name;
 };
 
 class FakePipeline final : public RunningPipeline {
@@ -37,8 +43,8 @@ class FakePipeline final : public RunningPipeline {
   void RequestStop() override { ++seen_.stop_requests; }
   bool ended() const override { return seen_.ended; }
   const absl::Status& result() const override { return seen_.result; }
-  SourceMemory memory() const override {
-    return {.last_stream = ResumeState{.system_id = seen_.name}};
+  std::shared_ptr<const Handover> handover() const override {
+    return std::make_shared<NamedHandover>(seen_.name);
   }
   bool WaitForClients(Micros) override { return seen_.clients_closed; }
 
@@ -58,7 +64,7 @@ class SupervisorTest : public ::testing::Test {
                        starts_.push_back(std::make_unique<Seen>(Seen{.name = start.name,
                                                                      .config = *start.config,
                                                                      .board = start.board,
-                                                                     .memory = start.memory}));
+                                                                     .handover = start.handover}));
                        return std::make_unique<FakePipeline>(*starts_.back());
                      },
                      .list = list_,
@@ -169,7 +175,7 @@ TEST_F(SupervisorTest, GapThatEndedAPipelineWaitsForAReload) {
   // The reload is the operator's decision, as a restart of the process is.
   EXPECT_THAT(Apply({Spec("a")}), ElementsAre(Outcome::kStarted));
   EXPECT_THAT(Started(), ElementsAre("a", "a"));
-  EXPECT_FALSE(starts_[1]->memory.has_value());
+  EXPECT_EQ(starts_[1]->handover, nullptr);
 }
 
 TEST_F(SupervisorTest, InvalidPipelineIsListedAndDoesNotRun) {
@@ -208,19 +214,19 @@ TEST_F(SupervisorTest, ChangedPipelineDrainsAndItsSuccessorKnowsTheSource) {
   End(*starts_[0]);
   ASSERT_THAT(Started(), ElementsAre("a", "a"));
   EXPECT_EQ(starts_[1]->config.kafka.compression, "lz4");
-  ASSERT_TRUE(starts_[1]->memory.has_value());
-  EXPECT_EQ(starts_[1]->memory->last_stream->system_id, "a");
+  ASSERT_NE(starts_[1]->handover, nullptr);
+  EXPECT_EQ(dynamic_cast<const NamedHandover&>(*starts_[1]->handover).name, "a");
 }
 
-TEST_F(SupervisorTest, AnotherSlotHasNoMemory) {
+TEST_F(SupervisorTest, AnotherSlotGetsNoHandover) {
   Apply({Spec("a", "one")});
   Apply({Spec("a", "two")});
   End(*starts_[0]);
   ASSERT_EQ(starts_.size(), 2u);
-  EXPECT_FALSE(starts_[1]->memory.has_value());
+  EXPECT_EQ(starts_[1]->handover, nullptr);
 }
 
-TEST_F(SupervisorTest, OtherTablesAndAnotherPublicationKeepTheMemory) {
+TEST_F(SupervisorTest, OtherTablesAndAnotherPublicationKeepTheHandover) {
   Apply({Spec("a")});
   PipelineSpec changed = Spec("a");
   changed.config->source.tables.push_back({.schema = "public", .name = "second"});
@@ -228,7 +234,7 @@ TEST_F(SupervisorTest, OtherTablesAndAnotherPublicationKeepTheMemory) {
   Apply({changed});
   End(*starts_[0]);
   ASSERT_EQ(starts_.size(), 2u);
-  EXPECT_TRUE(starts_[1]->memory.has_value());
+  EXPECT_NE(starts_[1]->handover, nullptr);
 }
 
 // A second request would end the drain without confirming.
@@ -258,7 +264,7 @@ TEST_F(SupervisorTest, InvalidConfigurationEndsTheWaitForARestart) {
   EXPECT_FALSE(supervisor_.next_start().has_value());
 }
 
-TEST_F(SupervisorTest, MemoryOutlivesAStartThatFails) {
+TEST_F(SupervisorTest, HandoverOutlivesAStartThatFails) {
   Apply({Spec("a")});
   PipelineSpec changed = Spec("a");
   changed.config->kafka.compression = "lz4";
@@ -269,10 +275,10 @@ TEST_F(SupervisorTest, MemoryOutlivesAStartThatFails) {
   start_error_ = absl::OkStatus();
   Apply({changed});
   ASSERT_EQ(starts_.size(), 2u);
-  EXPECT_TRUE(starts_[1]->memory.has_value());
+  EXPECT_NE(starts_[1]->handover, nullptr);
 }
 
-TEST_F(SupervisorTest, MemoryOfAFailedStartIsNotThatOfAnotherSlot) {
+TEST_F(SupervisorTest, HandoverOfAFailedStartIsNotThatOfAnotherSlot) {
   Apply({Spec("a", "one")});
   PipelineSpec changed = Spec("a", "one");
   changed.config->kafka.compression = "lz4";
@@ -282,7 +288,7 @@ TEST_F(SupervisorTest, MemoryOfAFailedStartIsNotThatOfAnotherSlot) {
   start_error_ = absl::OkStatus();
   Apply({Spec("a", "two")});
   ASSERT_EQ(starts_.size(), 2u);
-  EXPECT_FALSE(starts_[1]->memory.has_value());
+  EXPECT_EQ(starts_[1]->handover, nullptr);
 }
 
 TEST_F(SupervisorTest, ChangeThatIsTakenBackDuringADrainStartsTheOldConfiguration) {
