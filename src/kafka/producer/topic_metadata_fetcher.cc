@@ -1,7 +1,5 @@
 #include "kafka/producer/topic_metadata_fetcher.h"
 
-#include <sys/eventfd.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -9,7 +7,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/log.h"
 #include "kafka/client/delivery_error.h"
 #include "kafka/client/handles.h"
 #include "walrelay/error.h"
@@ -63,155 +60,129 @@ bool HaveLeaders(const std::vector<int32_t>& partitions) {
 }  // namespace
 
 TopicMetadataFetcher::TopicMetadataFetcher(rd_kafka_t* client, int wakeup_fd)
-    : client_(client),
-      wakeup_fd_(wakeup_fd),
-      pause_(kPollInterval),
-      thread_(InLogScope([this] { Run(); })) {}
-
-TopicMetadataFetcher::~TopicMetadataFetcher() {
-  Stop();
-  thread_.join();
-}
-
-void TopicMetadataFetcher::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_one();
+    : client_(client), pause_(kPollInterval), thread_(wakeup_fd) {
+  thread_.Start([this] { Run(); });
 }
 
 void TopicMetadataFetcher::Request(const std::string& topic, Await await) {
-  {
-    const std::lock_guard lock(mutex_);
-    questions_.push_back({.topic = topic,
-                          .give_up = std::chrono::steady_clock::now() + GraceOf(await),
-                          .leaders = await == Await::kCreation});
-  }
-  changed_.notify_one();
+  thread_.Ask([&](Shared& shared) {
+    shared.questions.push_back({.topic = topic,
+                                .give_up = std::chrono::steady_clock::now() + GraceOf(await),
+                                .leaders = await == Await::kCreation});
+  });
 }
 
 size_t TopicMetadataFetcher::waiting() {
-  const std::lock_guard lock(mutex_);
-  return questions_.size();
+  return thread_.Access([](Shared& shared) { return shared.questions.size(); });
 }
 
 void TopicMetadataFetcher::Refresh() {
-  {
-    const std::lock_guard lock(mutex_);
-    refresh_ = true;
-  }
-  changed_.notify_one();
+  thread_.Ask([](Shared& shared) { shared.refresh = true; });
 }
 
 void TopicMetadataFetcher::Probe() {
-  {
-    const std::lock_guard lock(mutex_);
-    ++probes_;
-  }
-  changed_.notify_one();
+  thread_.Ask([](Shared& shared) { ++shared.probes; });
 }
 
 std::vector<TopicMetadataFetcher::Result> TopicMetadataFetcher::DrainResults() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(answers_, {});
+  return thread_.Access([](Shared& shared) { return std::exchange(shared.results, {}); });
 }
 
 bool TopicMetadataFetcher::Answered() {
-  const std::lock_guard lock(mutex_);
-  return answered_ == probes_;
+  return thread_.Access([](Shared& shared) { return shared.answered == shared.probes; });
 }
 
-// The lock is held except while a request blocks. One request at a time is enough: it covers every
-// topic that waits.
+// One request at a time is enough: it covers every topic that waits.
 void TopicMetadataFetcher::Run() {
-  std::unique_lock lock(mutex_);
   int timeout_millis = kFirstTimeoutMillis;
-  while (!stopping_) {
-    if (!HasWork()) {
-      changed_.wait(lock);
-      continue;
-    }
-    const bool topic_waits = !questions_.empty();
-    const uint64_t probes = probes_;
-    if (topic_waits ? AskForTopics(lock, timeout_millis) : AskForAll(lock, timeout_millis)) {
+  while (thread_.Await(HasWork)) {
+    const auto [topic_waits, probes] = thread_.Access(
+        [](const Shared& shared) { return std::pair(!shared.questions.empty(), shared.probes); });
+    if (topic_waits ? AskForTopics(timeout_millis) : AskForAll(timeout_millis)) {
       timeout_millis = kFirstTimeoutMillis;
       // A probe counts as answered only by a request that began after it.
-      answered_ = probes;
+      thread_.Access([&](Shared& shared) { shared.answered = probes; });
     } else {
       timeout_millis = std::min(timeout_millis * 2, kLongestTimeoutMillis);
       // A topic requested meanwhile need not wait.
-      changed_.wait_for(lock, topic_waits ? kPollInterval : kBetweenProbes,
-                        [&] { return stopping_ || (!topic_waits && !questions_.empty()); });
+      (void)thread_.Await(
+          [&](const Shared& shared) { return !topic_waits && !shared.questions.empty(); },
+          topic_waits ? kPollInterval : kBetweenProbes);
     }
   }
 }
 
-bool TopicMetadataFetcher::AskForAll(std::unique_lock<std::mutex>& lock, int timeout_millis) {
-  WR_CHECK(lock.owns_lock(), "the members are guarded by the lock");
-  refresh_ = false;
-  lock.unlock();
+bool TopicMetadataFetcher::AskForAll(int timeout_millis) {
+  thread_.Access([](Shared& shared) { shared.refresh = false; });
   const KafkaMetadata found = Fetch(nullptr, timeout_millis);
-  lock.lock();
   if (found == nullptr) {
-    refresh_ = true;
+    thread_.Access([](Shared& shared) { shared.refresh = true; });
     return false;
   }
-  for (int i = 0; i < found->topic_cnt; ++i) {
-    const rd_kafka_metadata_topic& topic = found->topics[i];
-    if (topic.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE) {
-      const bool there = topic.err == RD_KAFKA_RESP_ERR_NO_ERROR;
-      answers_.push_back({topic.topic,
-                          there ? absl::OkStatus() : TopicError(topic.err, topic.topic),
-                          LeadersOf(topic), /*asked=*/false});
+  thread_.Post([&](Shared& shared) {
+    for (int i = 0; i < found->topic_cnt; ++i) {
+      const rd_kafka_metadata_topic& topic = found->topics[i];
+      if (topic.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE) {
+        const bool there = topic.err == RD_KAFKA_RESP_ERR_NO_ERROR;
+        shared.results.push_back({topic.topic,
+                                  there ? absl::OkStatus() : TopicError(topic.err, topic.topic),
+                                  LeadersOf(topic), /*asked=*/false});
+      }
     }
-  }
-  eventfd_write(wakeup_fd_, 1);
+  });
   return true;
 }
 
 // A single topic is asked for by a handle without configuration: the producer has opened the topic
 // before, and its handle decides. Several share a request for all topics that the client knows.
-bool TopicMetadataFetcher::AskForTopics(std::unique_lock<std::mutex>& lock, int timeout_millis) {
-  WR_CHECK(lock.owns_lock() && !questions_.empty(), "a topic waits, and the lock is held");
+bool TopicMetadataFetcher::AskForTopics(int timeout_millis) {
   // Others may be added meanwhile, behind these.
-  const auto asked = static_cast<std::ptrdiff_t>(questions_.size());
-  const std::string first = questions_.front().topic;
-  lock.unlock();
+  const auto [asked, first] = thread_.Access([](const Shared& shared) {
+    WR_CHECK(!shared.questions.empty(), "a topic waits");
+    return std::pair(shared.questions.size(), shared.questions.front().topic);
+  });
   const KafkaTopic single(asked == 1 ? rd_kafka_topic_new(client_, first.c_str(), nullptr)
                                      : nullptr);
   const KafkaMetadata found = Fetch(single.get(), timeout_millis);
-  lock.lock();
   if (found == nullptr) {
     return false;
   }
-  std::map<std::string_view, const rd_kafka_metadata_topic*> topics;
-  for (int i = 0; i < found->topic_cnt; ++i) {
-    topics[found->topics[i].topic] = &found->topics[i];
-  }
-  const size_t before = answers_.size();
-  const auto open =
-      std::remove_if(questions_.begin(), questions_.begin() + asked, [&](const Question& question) {
-        const auto topic = topics.find(question.topic);
-        std::optional<Result> answer =
-            topic != topics.end() ? AnswerTo(question, *topic->second) : std::nullopt;
-        if (answer) {
-          answers_.push_back(*std::move(answer));
-        }
-        return answer.has_value();
-      });
-  questions_.erase(open, questions_.begin() + asked);
-  if (answers_.size() > before) {
-    eventfd_write(wakeup_fd_, 1);
+  const auto [answered, waiting] = thread_.Access([&, asked = asked](Shared& shared) {
+    const size_t count = TakeAnswers(*found, asked, shared);
+    return std::pair(count, shared.questions.size());
+  });
+  if (answered > 0) {
+    thread_.Wake();
     pause_ = kPollInterval;
   }
   // The remaining topics wait for their creation; a topic requested in the meantime need not wait.
-  if (answers_.size() - before < static_cast<size_t>(asked)) {
-    const size_t waiting = questions_.size();
-    changed_.wait_for(lock, std::exchange(pause_, std::min(2 * pause_, kLongestPollInterval)),
-                      [&] { return stopping_ || questions_.size() > waiting; });
+  if (answered < asked) {
+    (void)thread_.Await(
+        [waiting = waiting](const Shared& shared) { return shared.questions.size() > waiting; },
+        std::exchange(pause_, std::min(2 * pause_, kLongestPollInterval)));
   }
   return true;
+}
+
+size_t TopicMetadataFetcher::TakeAnswers(const struct rd_kafka_metadata& found, size_t asked,
+                                         Shared& shared) {
+  std::map<std::string_view, const rd_kafka_metadata_topic*> topics;
+  for (int i = 0; i < found.topic_cnt; ++i) {
+    topics[found.topics[i].topic] = &found.topics[i];
+  }
+  const size_t before = shared.results.size();
+  const auto end = shared.questions.begin() + static_cast<std::ptrdiff_t>(asked);
+  const auto open = std::remove_if(shared.questions.begin(), end, [&](const Question& question) {
+    const auto topic = topics.find(question.topic);
+    std::optional<Result> answer =
+        topic != topics.end() ? AnswerTo(question, *topic->second) : std::nullopt;
+    if (answer) {
+      shared.results.push_back(*std::move(answer));
+    }
+    return answer.has_value();
+  });
+  shared.questions.erase(open, end);
+  return shared.results.size() - before;
 }
 
 // nullopt: nothing is known yet.

@@ -18,16 +18,14 @@
 #include <librdkafka/rdkafka.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/request_thread.h"
 #include "kafka/client/handles.h"
 
 namespace walrelay {
@@ -46,14 +44,13 @@ class TopicMetadataFetcher {
   // `client` must outlive the fetcher. `wakeup_fd`, an eventfd, is signalled when an
   // answer has arrived.
   TopicMetadataFetcher(rd_kafka_t* client, int wakeup_fd);
-  // Waits for the current request: at most half a second, or four seconds if brokers answer slowly.
-  ~TopicMetadataFetcher();
 
   TopicMetadataFetcher(const TopicMetadataFetcher&) = delete;
   TopicMetadataFetcher& operator=(const TopicMetadataFetcher&) = delete;
 
-  // Sends no further request; does not wait for the current one.
-  void Stop();
+  // Sends no further request; does not wait for the current one. The destructor does: at most half
+  // a second, or four seconds if brokers answer slowly.
+  void Stop() { thread_.Stop(); }
 
   // How long "unknown topic" counts as no answer.
   enum class Await {
@@ -88,14 +85,26 @@ class TopicMetadataFetcher {
     bool leaders = false;                           // of all partitions are awaited, too
   };
 
+  struct Shared {
+    std::deque<Question> questions;
+    // Refresh() was called, and no broker has answered since.
+    bool refresh = false;
+    uint64_t probes = 0;    // calls of Probe()
+    uint64_t answered = 0;  // number of those that a broker's answer followed
+    std::vector<Result> results;
+  };
+
   // The body of the thread.
   void Run();
-  // Guarded by mutex_.
-  bool HasWork() const { return !questions_.empty() || refresh_ || answered_ < probes_; }
+  static bool HasWork(const Shared& shared) {
+    return !shared.questions.empty() || shared.refresh || shared.answered < shared.probes;
+  }
   // Each sends a request, for the topics that wait or for all topics in use. False: no broker has
-  // answered. REQUIRES: `lock` is held; it is released during the request.
-  bool AskForTopics(std::unique_lock<std::mutex>& lock, int timeout_millis);
-  bool AskForAll(std::unique_lock<std::mutex>& lock, int timeout_millis);
+  // answered. REQUIRES for AskForTopics(): a topic waits.
+  bool AskForTopics(int timeout_millis);
+  bool AskForAll(int timeout_millis);
+  // Moves the answers to the first `asked` questions to the results, and returns their number.
+  static size_t TakeAnswers(const struct rd_kafka_metadata& found, size_t asked, Shared& shared);
 
   // nullopt: the topic may be in the process of being created.
   static std::optional<Result> AnswerTo(const Question& question,
@@ -105,20 +114,9 @@ class TopicMetadataFetcher {
   KafkaMetadata Fetch(rd_kafka_topic_t* topic, int timeout_millis) const;
 
   rd_kafka_t* const client_;
-  const int wakeup_fd_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // The following members are guarded by mutex_.
-  bool stopping_ = false;
-  std::deque<Question> questions_;
-  // Refresh() was called, and no broker has answered since.
-  bool refresh_ = false;
-  uint64_t probes_ = 0;    // calls of Probe()
-  uint64_t answered_ = 0;  // number of those that a broker's answer followed
-  std::vector<Result> answers_;
   // Before the next request for topics that were not answered; only the thread uses it.
   std::chrono::milliseconds pause_;
-  std::thread thread_;  // last: starts when all other members are initialised
+  RequestThread<Shared> thread_;
 };
 
 }  // namespace walrelay

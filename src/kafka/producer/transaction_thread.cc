@@ -1,12 +1,10 @@
 #include "kafka/producer/transaction_thread.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "kafka/client/conf.h"
 #include "kafka/client/transaction_error.h"
 #include "kafka/topics/partition_range.h"
@@ -38,19 +36,8 @@ constexpr std::chrono::seconds kClaimGrace{5};
 
 TransactionThread::TransactionThread(rd_kafka_t* client, RequestWatch& watch, int wakeup_fd,
                                      Options options)
-    : client_(client),
-      watch_(watch),
-      wakeup_fd_(wakeup_fd),
-      options_(std::move(options)),
-      thread_(InLogScope([this] { Run(); })) {}
-
-TransactionThread::~TransactionThread() {
-  Stop();
-  thread_.join();
-}
-
-void TransactionThread::Stop() {
-  stop_.request_stop();  // wakes the thread
+    : client_(client), watch_(watch), options_(std::move(options)), thread_(wakeup_fd) {
+  thread_.Start([this] { Run(); });
 }
 
 void TransactionThread::Commit() {
@@ -62,45 +49,25 @@ void TransactionThread::Explain() {
 }
 
 void TransactionThread::Ask(Task task) {
-  {
-    const std::lock_guard lock(mutex_);
-    task_ = task;
-  }
-  changed_.notify_one();
+  thread_.Ask([task](Shared& shared) { shared.task = task; });
 }
 
 TransactionThread::Results TransactionThread::TakeResults() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(results_, {});
-}
-
-void TransactionThread::Post(const std::function<void(Results&)>& change) {
-  {
-    const std::lock_guard lock(mutex_);
-    change(results_);
-  }
-  eventfd_write(wakeup_fd_, 1);
+  return thread_.Access([](Shared& shared) { return std::exchange(shared.results, {}); });
 }
 
 void TransactionThread::Run() {
   std::optional<Failure> failure = ClaimId();
   bool open = !failure;  // or about to begin; not if the outcome of a commit is unknown
-  while (!failure && !stop_.stop_requested()) {
-    Task task = Task::kNone;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, stop_.get_token(), [this] { return task_ != Task::kNone; });
-      task = std::exchange(task_, Task::kNone);
-    }
-    if (task == Task::kCommit) {
-      failure = CommitAndBegin();
-    } else if (task == Task::kExplain) {
-      failure = FindCause();
-    }
+  const auto asked = [](const Shared& shared) { return shared.task != Task::kNone; };
+  while (!failure && thread_.Await(asked)) {
+    const Task task =
+        thread_.Access([](Shared& shared) { return std::exchange(shared.task, Task::kNone); });
+    failure = task == Task::kCommit ? CommitAndBegin() : FindCause();
     open = task != Task::kCommit || !failure;
   }
-  if (failure && !stop_.stop_requested()) {
-    Post([&](Results& results) { results.failure = std::move(failure); });
+  if (failure && !thread_.stopping()) {
+    thread_.Post([&](Shared& shared) { shared.results.failure = std::move(failure); });
   }
   if (open) {
     LeaveTransaction();
@@ -113,8 +80,8 @@ std::optional<TransactionThread::Failure> TransactionThread::FindCause() {
   const auto deadline = SteadyClock::now() + kCauseTimeout;
   while (true) {
     const KafkaError error(rd_kafka_commit_transaction(client_, kCommitMillis));
-    if (error == nullptr || rd_kafka_error_is_retriable(error.get()) == 0 ||
-        stop_.stop_requested() || SteadyClock::now() > deadline) {
+    if (error == nullptr || rd_kafka_error_is_retriable(error.get()) == 0 || thread_.stopping() ||
+        SteadyClock::now() > deadline) {
       return FailureOf(error.get());
     }
   }
@@ -148,7 +115,7 @@ std::optional<TransactionThread::Failure> TransactionThread::ClaimId() {
   if (!reader.ok()) {
     return Failure{reader.status()};
   }
-  if (auto failure = AwaitClaim(); failure || stop_.stop_requested()) {
+  if (auto failure = AwaitClaim(); failure || thread_.stopping()) {
     return failure;
   }
   auto claim = ReadRecord(*std::move(reader));
@@ -158,7 +125,7 @@ std::optional<TransactionThread::Failure> TransactionThread::ClaimId() {
   if (auto failure = Begin()) {
     return failure;
   }
-  Post([&](Results& results) { results.claim = *std::move(claim); });
+  thread_.Post([&](Shared& shared) { shared.results.claim = *std::move(claim); });
   return std::nullopt;
 }
 
@@ -166,7 +133,7 @@ std::optional<TransactionThread::Failure> TransactionThread::AwaitClaim() {
   const auto begun = SteadyClock::now();
   int millis = kClaimMillis;
   uint64_t prompt = 0;
-  while (!stop_.stop_requested()) {
+  while (!thread_.stopping()) {
     const uint64_t answered = watch_.claims_answered();
     const KafkaError error(rd_kafka_init_transactions(client_, millis));
     if (error == nullptr) {
@@ -181,8 +148,8 @@ std::optional<TransactionThread::Failure> TransactionThread::AwaitClaim() {
     if (SteadyClock::now() - begun > kClaimGrace) {
       const bool concurrent =
           rd_kafka_error_code(error.get()) == RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS;
-      Post([&](Results& results) {
-        results.trouble =
+      thread_.Post([&](Shared& shared) {
+        shared.results.trouble =
             Error(concurrent ? ErrorCode::kTransactionUnended : ErrorCode::kKafkaUnreachable,
                   fmt::format("the transactional id {} cannot be claimed: {}",
                               options_.transactional_id, rd_kafka_error_string(error.get())));
@@ -196,14 +163,14 @@ std::optional<TransactionThread::Failure> TransactionThread::AwaitClaim() {
 // reader waits until every transaction before it has ended.
 absl::StatusOr<TransactionThread::Claim> TransactionThread::ReadRecord(
     std::unique_ptr<ProgressConsumer> reader) {
-  WR_ASSIGN_OR_RETURN(
-      ProgressReading reading,
-      ReadProgress(client_, *reader, options_.progress, options_.read_patience, stop_.get_token()));
+  WR_ASSIGN_OR_RETURN(ProgressReading reading,
+                      ReadProgress(client_, *reader, options_.progress, options_.read_patience,
+                                   thread_.stop_token()));
   return Claim{std::move(reading.record), std::move(reader)};
 }
 
 std::optional<TransactionThread::Failure> TransactionThread::Begin() {
-  if (stop_.stop_requested()) {
+  if (thread_.stopping()) {
     return std::nullopt;
   }
   const KafkaError error(rd_kafka_begin_transaction(client_));
@@ -227,7 +194,7 @@ std::optional<TransactionThread::Failure> TransactionThread::CommitAndBegin() {
     if (error == nullptr) {
       break;
     }
-    if (stop_.stop_requested()) {
+    if (thread_.stopping()) {
       return std::nullopt;
     }
     if (rd_kafka_error_is_retriable(error.get()) == 0) {
@@ -241,18 +208,17 @@ std::optional<TransactionThread::Failure> TransactionThread::CommitAndBegin() {
   const uint64_t sent = options_.reuse_after_repeated_commit
                             ? 1
                             : std::max<uint64_t>(watch_.commits_sent() - before, 1);
-  Post([&](Results& results) { results.commits_sent = sent; });
+  thread_.Post([&](Shared& shared) { shared.results.commits_sent = sent; });
   if (sent > 1) {
     return std::nullopt;
   }
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, stop_.get_token(), committed + pause_.value(), [] { return false; });
-  }
+  (void)thread_.Await(
+      [](const Shared&) { return false; },
+      std::chrono::duration_cast<Micros>(committed + pause_.value() - SteadyClock::now()));
   if (auto failure = Begin()) {
     return failure;
   }
-  Post([](Results& results) { results.begun = true; });
+  thread_.Post([](Shared& shared) { shared.results.begun = true; });
   return std::nullopt;
 }
 

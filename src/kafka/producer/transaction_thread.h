@@ -12,17 +12,14 @@
 #include <librdkafka/rdkafka.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/request_thread.h"
 #include "kafka/client/handles.h"
 #include "kafka/producer/commit_pause.h"
 #include "kafka/producer/request_watch.h"
@@ -66,14 +63,13 @@ class TransactionThread {
   // `client`, a producer with a transactional id and an isolation level of read_uncommitted,
   // `watch`, attached to it, and `wakeup_fd` must outlive the thread.
   TransactionThread(rd_kafka_t* client, RequestWatch& watch, int wakeup_fd, Options options);
-  // Waits for the call in progress, see Stop().
-  ~TransactionThread();
 
   TransactionThread(const TransactionThread&) = delete;
   TransactionThread& operator=(const TransactionThread&) = delete;
 
-  // Begins nothing more. Does not wait for the call in progress, which takes up to two seconds.
-  void Stop();
+  // Begins nothing more. Does not wait for the call in progress, which takes up to two seconds; the
+  // destructor does.
+  void Stop() { thread_.Stop(); }
 
   // Commits the transaction, however long it takes. Results: commits_sent and then begun, or
   // failure. If EndTxn was sent more than once, no other transaction begins.
@@ -88,10 +84,13 @@ class TransactionThread {
 
  private:
   enum class Task { kNone, kCommit, kExplain };
+  struct Shared {
+    Task task = Task::kNone;
+    Results results;
+  };
 
   void Run();
   void Ask(Task task);
-  // On the thread, without the lock.
   std::optional<Failure> ClaimId();
   std::optional<Failure> AwaitClaim();
   absl::StatusOr<Claim> ReadRecord(std::unique_ptr<ProgressConsumer> reader);
@@ -101,22 +100,13 @@ class TransactionThread {
   std::optional<Failure> FindCause();
   void LeaveTransaction();
   Failure FailureOf(const rd_kafka_error_t* error) const;
-  void Post(const std::function<void(Results&)>& change);
 
   rd_kafka_t* const client_;
   RequestWatch& watch_;
-  const int wakeup_fd_;
   const Options options_;
   CommitPause pause_;                    // the thread's
   uint64_t repeated_registrations_ = 0;  // the thread's
-  std::stop_source stop_;
-
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  // The following members are guarded by mutex_.
-  Task task_ = Task::kNone;
-  Results results_;
-  std::thread thread_;  // last: starts when all other members are initialised
+  RequestThread<Shared> thread_;
 };
 
 }  // namespace walrelay

@@ -1,7 +1,6 @@
 #include "kafka/topics/tail_reader.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -174,59 +173,34 @@ TailReader::TailReader(ConfFactory make_conf, WalHistory history, int wakeup_fd,
                        const Options& options)
     : make_conf_(std::move(make_conf)),
       history_(std::move(history)),
-      wakeup_fd_(wakeup_fd),
       options_(options),
-      thread_(InLogScope([this] { Run(); })) {}
-
-TailReader::~TailReader() {
-  Stop();
-  thread_.join();
-}
-
-void TailReader::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_.request_stop();
-  }
-  changed_.notify_one();
+      thread_(wakeup_fd) {
+  thread_.Start([this] { Run(); });
 }
 
 void TailReader::Request(const std::string& topic, int32_t partitions) {
   WR_CHECK(partitions > 0, "a topic has a partition");
-  {
-    const std::lock_guard lock(mutex_);
-    questions_.push_back({topic, partitions});
-  }
-  changed_.notify_one();
+  thread_.Ask([&](Shared& shared) { shared.questions.push_back({topic, partitions}); });
 }
 
 std::vector<TailReader::Result> TailReader::DrainResults() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(results_, {});
+  return thread_.Access([](Shared& shared) { return std::exchange(shared.results, {}); });
 }
 
-// The lock is held except while a request blocks, or the end of a consumer.
 void TailReader::Run() {
-  std::unique_lock lock(mutex_);
-  while (!stop_.stop_requested()) {
-    if (questions_.empty()) {
-      const auto has_work = [this] { return stop_.stop_requested() || !questions_.empty(); };
-      if (consumer_ == nullptr) {
-        changed_.wait(lock, has_work);
-      } else if (!changed_.wait_for(lock, options_.idle, has_work)) {
-        lock.unlock();
-        consumer_.reset();
-        lock.lock();
-      }
+  const auto asked = [](const Shared& shared) { return !shared.questions.empty(); };
+  while (!thread_.stopping()) {
+    if (!thread_.Await(asked, consumer_ != nullptr ? std::optional(options_.idle) : std::nullopt)) {
+      consumer_.reset();
       continue;
     }
-    const Question question = std::move(questions_.front());
-    questions_.pop_front();
-    lock.unlock();
+    const Question question = thread_.Access([](Shared& shared) {
+      Question first = std::move(shared.questions.front());
+      shared.questions.pop_front();
+      return first;
+    });
     Result result = Read(question);
-    lock.lock();
-    results_.push_back(std::move(result));
-    eventfd_write(wakeup_fd_, 1);
+    thread_.Post([&](Shared& shared) { shared.results.push_back(std::move(result)); });
   }
 }
 
@@ -250,7 +224,7 @@ absl::Status TailReader::ReadInto(Result& result) {
   }
   rd_kafka_t* client = consumer_.get();
   WR_ASSIGN_OR_RETURN(const Tails tails,
-                      AwaitTails(client, result.topic, partitions, deadline, stop_.get_token()));
+                      AwaitTails(client, result.topic, partitions, deadline, thread_.stop_token()));
   if (tails.unknown > 0) {
     result.trouble = fmt::format("topic {}: {} partitions have no leader that answers",
                                  Printable(result.topic, 80), tails.unknown);
@@ -258,11 +232,12 @@ absl::Status TailReader::ReadInto(Result& result) {
   if (tails.ranges.empty()) {
     return absl::OkStatus();
   }
-  const absl::Status read = ReadRanges(client, tails.ranges, {.deadline = deadline},
-                                       stop_.get_token(), [&](const rd_kafka_message_t& message) {
-                                         Note(message, result);
-                                         return absl::OkStatus();
-                                       });
+  const absl::Status read =
+      ReadRanges(client, tails.ranges, {.deadline = deadline}, thread_.stop_token(),
+                 [&](const rd_kafka_message_t& message) {
+                   Note(message, result);
+                   return absl::OkStatus();
+                 });
   if (read.ok()) {
     ReadFurtherBack(tails.ranges, tails.begins, result);
   }
@@ -317,7 +292,7 @@ void TailReader::ReadFurtherBack(std::vector<PartitionRange> ranges,
       range.begin = std::max(begins[static_cast<size_t>(range.partition)], range.end - share);
       left -= range.end - range.begin;
     }
-    read = ReadRanges(consumer_.get(), older, {.deadline = deadline}, stop_.get_token(),
+    read = ReadRanges(consumer_.get(), older, {.deadline = deadline}, thread_.stop_token(),
                       [&](const rd_kafka_message_t& message) {
                         Note(message, result);
                         return absl::OkStatus();

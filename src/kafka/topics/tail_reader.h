@@ -14,18 +14,15 @@
 
 #include <librdkafka/rdkafka.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/request_thread.h"
 #include "kafka/client/handles.h"
 #include "kafka/topics/partition_range.h"
 #include "stream/stored_events.h"
@@ -64,14 +61,13 @@ class TailReader {
   TailReader(ConfFactory make_conf, WalHistory history, int wakeup_fd, const Options& options);
   TailReader(ConfFactory make_conf, WalHistory history, int wakeup_fd)
       : TailReader(std::move(make_conf), std::move(history), wakeup_fd, Options()) {}
-  // Waits for the current request, at most Options::timeout, and until the consumer is closed.
-  ~TailReader();
 
   TailReader(const TailReader&) = delete;
   TailReader& operator=(const TailReader&) = delete;
 
-  // Begins nothing more; does not wait for the current request.
-  void Stop();
+  // Begins nothing more; does not wait for the current request. The destructor does, at most
+  // Options::timeout, and until the consumer is closed.
+  void Stop() { thread_.Stop(); }
 
   // Reads the ends of a topic that has this number of partitions. Exactly one result follows,
   // unless Stop() is called. REQUIRES: `partitions` is positive.
@@ -85,10 +81,13 @@ class TailReader {
     std::string topic;
     int32_t partitions = 0;
   };
+  struct Shared {
+    std::deque<Question> questions;
+    std::vector<Result> results;
+  };
 
   // The body of the thread.
   void Run();
-  // On the thread, without the lock: use no members except constants and those of the thread.
   Result Read(const Question& question);
   absl::Status ReadInto(Result& result);
   // Reads older records, in partitions where they may belong to transactions that will be sent
@@ -101,17 +100,9 @@ class TailReader {
 
   const ConfFactory make_conf_;
   const WalHistory history_;
-  const int wakeup_fd_;
   const Options options_;
-  std::stop_source stop_;
   KafkaClient consumer_;  // the thread's; nullptr: none at the moment
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // The following members are guarded by mutex_.
-  std::deque<Question> questions_;
-  std::vector<Result> results_;
-  std::thread thread_;  // last: starts when all other members are initialised
+  RequestThread<Shared> thread_;
 };
 
 }  // namespace walrelay
