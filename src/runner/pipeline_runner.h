@@ -36,8 +36,8 @@ class PipelineRunner {
 
   // Starts the threads that work beside the turns. Call it once, before the first Turn().
   virtual void Start() = 0;
-  // Runs one turn, and then sleeps until there is more to do, or a stop is requested. Errors are
-  // those of result(), once it has finished.
+  // Runs one turn, and then sleeps until there is more to do, or a stop is requested. An error that
+  // ends the run is its result().
   virtual void Turn() = 0;
   // Nothing new is begun, and the run finishes when nothing is left to wait for. Takes effect in
   // the next turn.
@@ -50,7 +50,8 @@ class PipelineRunner {
   // or not the run has finished.
   virtual void Stop() = 0;
 
-  // For the run that follows this one. REQUIRES: finished(), and Stop() was called.
+  // Returns what this run knows of its source, for the one that follows. REQUIRES: finished(), and
+  // Stop() was called.
   virtual std::shared_ptr<const Handover> handover() const = 0;
   // Waits until the clients of its sink are closed, at most `timeout`. False: the threads of some
   // still run. REQUIRES: Stop() was called.

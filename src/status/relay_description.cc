@@ -116,7 +116,7 @@ RelayStatus DescribeStream(const RelayView& view, RelayState shown) {
 
 // In order of precedence: what an operator must do hides what the relay does by itself.
 RelayStatus DescribeState(const RelayView& view, RelayState shown) {
-  const std::optional<RelayView::HeldGap>& held = view.held;
+  const std::optional<RelayView::Held>& held = view.held;
   if (view.finished) {
     return {.state = RelayState::kStopped,
             .error = view.result,
@@ -153,7 +153,7 @@ RelayStatus DescribeState(const RelayView& view, RelayState shown) {
 }
 
 // The condition that ends a gap, as text for operators.
-std::string WaitOfGap(const RelayView::HeldGap& held, const absl::Status& last_error) {
+std::string WaitOfGap(const RelayView::Held& held, const absl::Status& last_error) {
   const auto problem = [](const absl::Status& error, std::string_view before) {
     return fmt::format("another problem to be fixed before {}: {} {}", before,
                        ToString(CodeOf(error)), MessageOf(error));

@@ -38,7 +38,7 @@ struct RelayView {
   enum class Phase { kDisconnected, kWaitingForSlot, kStreaming };
 
   // A gap that is held.
-  struct HeldGap {
+  struct Held {
     Gap gap;
     bool accepted = false;
     absl::Status error;   // must be fixed before it can be accepted, as of the last check
@@ -98,7 +98,7 @@ struct RelayView {
   MonoTime disconnected_since;
   MonoTime last_delivery;    // or the time since which records are in flight
   std::string accepted_gap;  // the id of the one that was accepted last
-  std::optional<HeldGap> held;
+  std::optional<Held> held;
   std::optional<Stuck> stuck;
   std::optional<Stream> stream;  // exactly while streaming
 

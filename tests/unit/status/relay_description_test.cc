@@ -23,7 +23,7 @@ RelayStatus DescribeNow(const RelayView& view) {
   return Describe(view, RelayState::kStreaming);
 }
 
-RelayView::HeldGap Held() {
+RelayView::Held Held() {
   return {.gap = {.error = Error(ErrorCode::kSlotMoved, "moved"),
                   .id = "2106-1",
                   .from = Lsn(16),

@@ -78,7 +78,7 @@ TEST_F(StatusReporterTest, ProofEndsWithItsStreamAndIsForgottenWithAGap) {
   view = testing::FirstView();
   reporter_.Publish(view);
   EXPECT_FALSE(board_.published()->current);
-  view.held = RelayView::HeldGap{.gap = {.error = Error(ErrorCode::kSlotMoved, "x"), .id = "1"}};
+  view.held = RelayView::Held{.gap = {.error = Error(ErrorCode::kSlotMoved, "x"), .id = "1"}};
   reporter_.Publish(view);
   EXPECT_FALSE(board_.published().has_value());
 }
