@@ -1,14 +1,10 @@
 #include "relay/gap_detector.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "stream/progress_record.h"
-#include "stream/publication_change.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -28,22 +24,18 @@ bool IsOfServer(const Gap& gap) {
 }  // namespace
 
 GapDetector::GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker)
-    : source_(source), clock_(clock), tracker_(tracker) {}
+    : source_(source), clock_(clock), tracker_(tracker), publication_(source.publication) {}
 
 void GapDetector::Restore(const SourceMemory& memory) {
   WR_CHECK(!last_stream_ && !held_ && !found_, "the memory precedes the first check");
   last_stream_ = memory.last_stream;
-  if (memory.publication_name == source_.publication) {
-    publication_ = memory.publication;
-    publication_seen_at_ = memory.publication_seen_at;
-  }
+  publication_.Restore(memory.publication);
   dropping_ = memory.dropping;
-  hiding_ = memory.hiding;
   held_ = memory.held;
   generation_ = memory.generation;
   replaced_ = memory.replaced;
   accepted_gap_ = memory.accepted_gap;
-  cluster_id_ = memory.cluster_id;
+  cluster_.OnRecord(memory.cluster_id);
   if (IsOwn()) {
     tracker_.Restart(last_stream_->frontier, last_stream_->last_published,
                      last_stream_->latest_commit);
@@ -100,7 +92,7 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
   const bool same_cluster = std::exchange(read_from_, cluster) == cluster;
   if (held_ && same_cluster && record.generation > generation_) {
     LogWarning("gap_released", "the record says that the gap was accepted", {{"gap", held_->id}});
-    other_cluster_id_ = record.cluster_id;
+    cluster_.OnAcceptedElsewhere(record.cluster_id);
     Release(last_stream_ && last_stream_->system_id != record.system_id);
   }
   read_ = record;
@@ -126,11 +118,9 @@ void GapDetector::Recall(const Progress& record, const absl::Status& owner,
   // An operator has accepted what changed since the record of an earlier generation.
   const auto seen = PublicationOf(record, source_.publication);
   if (seen && record.generation == generation_) {
-    publication_ = seen;
+    publication_.Recall(*seen);
   }
-  if (!record.cluster_id.empty()) {
-    cluster_id_ = record.cluster_id;
-  }
+  cluster_.OnRecord(record.cluster_id);
 }
 
 void GapDetector::OnRecorded(const Progress& record) {
@@ -141,24 +131,16 @@ void GapDetector::OnRecorded(const Progress& record) {
   }
 }
 
-std::optional<SeenPublication> GapDetector::seen_publication() const {
-  return publication_ ? std::optional(SeenPublication{source_.publication, *publication_})
-                      : std::nullopt;
-}
-
 SourceMemory GapDetector::memory() const {
   WR_CHECK(!tracker_.in_transaction(), "positions are saved between transactions");
   return {.last_stream = last_stream_,
-          .publication_name = source_.publication,
-          .publication = publication_,
-          .publication_seen_at = publication_seen_at_,
+          .publication = publication_.memory(),
           .dropping = dropping_,
-          .hiding = hiding_,
           .held = held_,
           .generation = generation_,
           .replaced = replaced_,
           .accepted_gap = accepted_gap_,
-          .cluster_id = cluster_id_};
+          .cluster_id = cluster_.id()};
 }
 
 // An acceptance applies only to the gap that it names, therefore to a check that finds this gap or
@@ -168,22 +150,19 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
   if (info.server.in_recovery) {
     return absl::OkStatus();  // it may lag: it is neither checked nor streamed from
   }
-  if (!publication_) {
+  if (!publication_.state()) {
     RememberPublication(info);  // no stream may start for long: a gap may be held
   }
-  if (publication_ && last_stream_) {
+  if (last_stream_) {
     // On another timeline, or on a restored server, the old positions are not comparable.
-    publication_->before = std::min({publication_->before, CommonWalEnd(*last_stream_, info.server),
-                                     info.publication_state.before});
+    publication_.SeenBefore(
+        std::min(CommonWalEnd(*last_stream_, info.server), info.publication_state.before));
   }
   // While another process reads the slot, it checks the publication; what changes meanwhile is not
   // this relay's gap.
-  absl::Status status = FindGap(last_stream_, others_slot ? std::nullopt : publication_, info);
-  if (HasCode(status, ErrorCode::kPublicationChanged)) {
-    hiding_ = status;
-  } else if (status.ok() && !others_slot) {
-    status = hiding_;
-  }
+  absl::Status status = publication_.OnCompared(
+      FindGap(last_stream_, others_slot ? std::nullopt : publication_.state(), info),
+      /*compared=*/!others_slot);
   if (status.ok() && held_ && HasCode(held_->error, ErrorCode::kPublicationChanged)) {
     // The record has the gap, and nothing shows when the rows were visible again.
     held_->to = std::max(held_->to, info.publication_state.after);
@@ -195,8 +174,8 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
   }
   // Another gap that is held is decided first: the record of the other cluster does not have it.
   const bool other_held = held_ && !HasCode(held_->error, ErrorCode::kClusterChanged);
-  if (!cluster_changed_.ok() && !other_held) {
-    status = cluster_changed_;
+  if (!cluster_.changed().ok() && !other_held) {
+    status = cluster_.changed();
   }
   // Nothing can be compared with positions of another pipeline.
   if (!foreign_.ok()) {
@@ -204,9 +183,8 @@ absl::Status GapDetector::Check(const SourceInfo& info, bool others_slot, bool m
   }
   found_.reset();
   if (!status.ok()) {
-    found_ = MakeGap(status, frontier(), publication_, &info);
-    // The other connection's observation was right, or no longer matters.
-    disputed_ = PublicationIdentity();
+    found_ = MakeGap(status, frontier(), publication_.state(), &info);
+    publication_.EndDispute();
   }
   // A gap of the server takes precedence: nothing else can be compared with positions of another
   // WAL.
@@ -262,10 +240,7 @@ void GapDetector::ApplyAcceptance(const SourceInfo& info) {
   }
   // Rows hidden before the accepted position are covered by the acceptance; later ones are compared
   // as before.
-  if (publication_) {
-    publication_->before = std::min(
-        publication_->before, info.slot ? info.slot->confirmed_flush_lsn : info.server.wal_end);
-  }
+  publication_.SeenBefore(info.slot ? info.slot->confirmed_flush_lsn : info.server.wal_end);
   dropping_ = absl::OkStatus();
   foreign_ = absl::OkStatus();
   Release(another_system);
@@ -286,13 +261,10 @@ bool GapDetector::Replaces(const Progress& record) const {
 void GapDetector::Release(bool another_system) {
   WR_CHECK(held_.has_value(), "a gap that is held is released");
   if (HasCode(held_->error, ErrorCode::kPublicationChanged) || another_system) {
-    publication_.reset();
-    hiding_ = absl::OkStatus();
+    publication_.Accept();
   }
   if (HasCode(held_->error, ErrorCode::kClusterChanged)) {
-    // Found before this relay has asked: the next answer counts.
-    cluster_id_ = cluster_changed_.ok() ? std::string() : other_cluster_id_;
-    cluster_changed_ = absl::OkStatus();
+    cluster_.Accept();
   }
   held_.reset();
   found_.reset();
@@ -356,21 +328,6 @@ Lsn GapDetector::frontier() const {
                                                            : std::max(known, tracker_.frontier());
 }
 
-absl::Status GapDetector::OnCluster(std::string_view id) {
-  if (id.empty() || id == cluster_id_) {
-    return cluster_changed_;
-  }
-  if (cluster_id_.empty()) {
-    cluster_id_ = id;
-  } else if (cluster_changed_.ok()) {
-    other_cluster_id_ = id;
-    cluster_changed_ = Error(
-        ErrorCode::kClusterChanged,
-        fmt::format("cluster id {}, previously {}", Printable(id, 64), Printable(cluster_id_, 64)));
-  }
-  return cluster_changed_;
-}
-
 void GapDetector::OnDropping(const absl::Status& error) {
   WR_CHECK(!error.ok(), "a slot is dropped for a reason");
   WR_CHECK(ReactionTo(error) == Reaction::kGap, "a dropped slot is a gap");
@@ -388,7 +345,7 @@ void GapDetector::OnSlotTaken() {
 
 void GapDetector::OnDropped(const SourceInfo& info) {
   WR_CHECK(!dropping_.ok(), "the reason for the drop is known");
-  found_ = MakeGap(dropping_, frontier(), publication_, &info);
+  found_ = MakeGap(dropping_, frontier(), publication_.state(), &info);
 }
 
 // The gap is identified by its findings, so the last check's is preferred to one that is only
@@ -400,7 +357,7 @@ void GapDetector::Hold(const absl::Status& error) {
   };
   Gap gap = is(found_)  ? *found_
             : is(held_) ? *held_
-                        : MakeGap(error, frontier(), publication_, nullptr);
+                        : MakeGap(error, frontier(), publication_.state(), nullptr);
   const bool same = held_ && held_->id == gap.id;
   if (same && !gap.from.valid()) {
     gap.from = held_->from;  // an earlier check knew it, when the slot still existed
@@ -416,39 +373,6 @@ bool GapDetector::Accept(std::string_view id) {
   accepted_ = accepted_ || (held_ && held_->id == id);
   WR_CHECK(!accepted_ || held_, "only a gap that is held is accepted");
   return held_ && held_->id == id;
-}
-
-void GapDetector::RememberPublication(const SourceInfo& info) {
-  if (PublicationProblems(info, source_.publication).empty()) {
-    publication_ = info.publication_state;
-    publication_seen_at_ = clock_.Now();
-  }
-}
-
-// A reading that began before the relay's own may show the state before it. Positions of another
-// reading are kept even if nothing changed: `before` moves forward, and with it the start of a
-// later gap's range. Not while rows are hidden: the gap begins before them, whenever it is held.
-bool GapDetector::Contradicts(const PublicationState& seen, MonoTime begun, bool others_slot) {
-  if (!publication_ || held_ || !hiding_.ok() || begun < publication_seen_at_) {
-    return false;
-  }
-  if (!others_slot && !HidingChange(publication_->identity, seen.identity).empty()) {
-    return true;
-  }
-  if (seen.identity.oid != 0) {
-    publication_ = seen;
-  }
-  return false;
-}
-
-// Without this memory the relay would reconnect after each reading of a connection that reaches
-// another server.
-bool GapDetector::Dispute(const PublicationIdentity& identity) {
-  if (identity == disputed_) {
-    return false;
-  }
-  disputed_ = identity;
-  return true;
 }
 
 }  // namespace walrelay

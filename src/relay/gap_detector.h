@@ -1,8 +1,9 @@
 // GapDetector: notices that events may be missing, and holds that finding until an operator accepts
 // it.
 //
-// It remembers what earlier streams and readings showed (the server, the slot's position, the
-// publication), and compares each new reading of the source with it. A gap that was found is held
+// It remembers what earlier streams and readings showed (the server, the slot's position; the
+// publication, in a PublicationWatch; the Kafka cluster, in a ClusterWatch), and compares each new
+// reading of the source with it. A gap that was found is held
 // even if a later check finds nothing: the WAL of a restored server grows past what it had sent,
 // and a recreated slot may reach the expected position. The memory consists of plain values of this
 // process, which may begin with those of a progress record.
@@ -17,6 +18,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "relay/cluster_watch.h"
+#include "relay/publication_watch.h"
 #include "stream/ack_tracker.h"
 #include "stream/gap.h"
 #include "stream/start_position.h"
@@ -32,11 +35,8 @@ namespace walrelay {
 struct SourceMemory {
   // The detector's part.
   std::optional<ResumeState> last_stream;
-  std::string publication_name;
-  std::optional<PublicationState> publication;
-  MonoTime publication_seen_at;
+  PublicationWatch::Memory publication;
   absl::Status dropping;
-  absl::Status hiding;
   std::optional<Gap> held;
   uint64_t generation = 0;
   std::optional<Progress> replaced;
@@ -51,8 +51,9 @@ struct SourceMemory {
 };
 
 class GapDetector {
-  // Four questions are kept apart: what the memory is (last_stream_, publication_), what the last
-  // check found (found_), what an operator must decide (held_), and what was decided (accepted_).
+  // Four questions are kept apart: what the memory is (last_stream_, publication_, cluster_), what
+  // the last check found (found_), what an operator must decide (held_), and what was decided
+  // (accepted_).
  public:
   // All arguments must outlive it. The tracker is moved only when an acceptance is applied.
   GapDetector(const SourceConfig& source, const Clock& clock, AckTracker& tracker);
@@ -110,14 +111,13 @@ class GapDetector {
 
   // Kafka has answered as this cluster; "": unknown. Another one than before is a gap: WR-2207,
   // until an operator accepts it.
-  absl::Status OnCluster(std::string_view id);
+  absl::Status OnCluster(std::string_view id) { return cluster_.OnCluster(id); }
 
-  // Remembers the first valid reading of the publication. Problems are reported elsewhere, and are
-  // not a state to compare with.
-  void RememberPublication(const SourceInfo& info);
+  // Remembers a reading of the publication, unless it has a problem.
+  void RememberPublication(const SourceInfo& info) { publication_.Remember(info, clock_.Now()); }
 
   // The publication for the next record; nullopt: each reading has had a problem.
-  std::optional<SeenPublication> seen_publication() const;
+  std::optional<SeenPublication> seen_publication() const { return publication_.seen(); }
 
   // The slot is about to be dropped: from then on a missing slot is explained by `error`.
   void OnDropping(const absl::Status& error);
@@ -129,9 +129,11 @@ class GapDetector {
   // Whether a reading that began at `begun` shows a change that may hide rows. It is not
   // conclusive, because that connection may have reached another server: the relay's own next
   // connection decides. A reading that shows no such change is remembered.
-  bool Contradicts(const PublicationState& seen, MonoTime begun, bool others_slot);
+  bool Contradicts(const PublicationState& seen, MonoTime begun, bool others_slot) {
+    return !held_ && publication_.Contradicts(seen, begun, !others_slot);
+  }
   // Notes that the relay is about to check what the reading shows. False if it did so already.
-  bool Dispute(const PublicationIdentity& identity);
+  bool Dispute(const PublicationIdentity& identity) { return publication_.Dispute(identity); }
 
   // --- the gap that is held
 
@@ -177,19 +179,11 @@ class GapDetector {
   // The memory that the last stream, or the last acceptance, has left; nullopt before the first
   // stream: there is nothing to compare with.
   std::optional<ResumeState> last_stream_;
-  // The last reading that found no problem, by this process or by the writer of the record.
-  std::optional<PublicationState> publication_;
-  MonoTime publication_seen_at_;  // when that reading was complete
-  PublicationIdentity disputed_;  // seen by another connection, not yet by the relay's own
-  absl::Status dropping_;         // not OK: a drop of the slot was attempted
-  // Not OK: rows were hidden since that reading, which no operator has accepted. A leaf that is
-  // logged again leaves no trace, and another gap may be held first.
-  absl::Status hiding_;
-  absl::Status foreign_;          // not OK: the record is of another pipeline
-  std::string read_from_;         // the cluster that the last record was read from; "": unknown
-  std::string cluster_id_;        // of Kafka, where events were published; "": unknown
-  absl::Status cluster_changed_;  // not OK: it is another one now
-  std::string other_cluster_id_;  // that one
+  PublicationWatch publication_;
+  ClusterWatch cluster_;
+  absl::Status dropping_;  // not OK: a drop of the slot was attempted
+  absl::Status foreign_;   // not OK: the record is of another pipeline
+  std::string read_from_;  // the cluster that the last record was read from; "": unknown
   uint64_t generation_ = 0;
   std::optional<Progress> read_;  // the newest record
   // The positions of records up to this one were replaced by an acceptance.
