@@ -16,7 +16,7 @@
 #include "pgoutput/type_oids.h"
 #include "publish/record_sender.h"
 #include "relay/pipeline.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay::bench {
 
@@ -44,7 +44,6 @@ class AcceptAll final : public Producer {
   }
   void Poll(DeliverySink&) override {}
   absl::Status FatalError() const override { return absl::OkStatus(); }
-  absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 
   const Delivery& last() const { return last_; }

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

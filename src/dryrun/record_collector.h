@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dryrun/record_difference.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 
@@ -26,7 +26,6 @@ class RecordCollector final : public Producer {
     deliveries_.clear();
   }
   absl::Status FatalError() const override { return absl::OkStatus(); }
-  absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 
   // In the order of Produce(). Valid as long as the collector; may be moved from when the run has

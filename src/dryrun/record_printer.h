@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 
@@ -33,7 +33,6 @@ class RecordPrinter : public Producer {
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   void Poll(DeliverySink& sink) override;
   absl::Status FatalError() const override { return absl::OkStatus(); }
-  absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 
  private:

@@ -22,9 +22,9 @@
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
 #include "walrelay/position.h"
-#include "walrelay/producer.h"
 #include "walrelay/record.h"
 #include "walrelay/record_position.h"
+#include "walrelay/sink.h"
 #include "walrelay/wait.h"
 
 namespace walrelay {
@@ -51,9 +51,9 @@ class RecordSender final : public DeliverySink {
   RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics, const Clock& clock,
                Observer observer);
 
-  // From now on records carry their position in this WAL: see Producer::SkipStored(). Except in the
-  // topic for dead letters: whether a row becomes one may depend on the brokers' answer, so that a
-  // later row does not show that an earlier one is there.
+  // From now on records carry their position in this WAL: see Positions::SkipStored(). Except in
+  // the topic for dead letters: whether a row becomes one may depend on the brokers' answer, so
+  // that a later row does not show that an earlier one is there.
   void CarryPositions(const WalHistory& history, std::string_view dead_letter_topic) {
     history_ = history;
     dead_letter_topic_ = dead_letter_topic;

@@ -42,11 +42,6 @@ bool ReplaceableProducer::Announce(std::string_view topic) {
   return usable() && producer_->Announce(topic);
 }
 
-void ReplaceableProducer::Commit() {
-  WR_CHECK(settles(), "the producer has accepted a record");
-  producer_->Commit();
-}
-
 void ReplaceableProducer::UseTransactions(std::string transactional_id, ProgressAddress progress) {
   transactional_id_ = std::move(transactional_id);
   progress_ = std::move(progress);
@@ -72,38 +67,21 @@ void ReplaceableProducer::AbandonUndelivered() {
 }
 
 // While there is none, the display shows why the last one ended.
-absl::Status ReplaceableProducer::TransientError() const {
-  return producer_ != nullptr ? producer_->TransientError() : error_;
-}
-
-bool ReplaceableProducer::Reachable() const {
-  return producer_ != nullptr && producer_->Reachable();
+SinkHealth ReplaceableProducer::health() const {
+  return producer_ != nullptr ? producer_->health()
+                              : SinkHealth{.trouble = error_, .reachable = false};
 }
 
 std::string ReplaceableProducer::ClusterId() const {
   return producer_ != nullptr ? producer_->ClusterId() : std::string();
 }
 
-bool ReplaceableProducer::Outdated() const {
-  return producer_ != nullptr && producer_->Outdated();
+Transactions* ReplaceableProducer::transactions() {
+  return producer_ != nullptr ? producer_->transactions() : nullptr;
 }
 
-std::optional<MonoTime> ReplaceableProducer::acknowledged_at() const {
-  return producer_ != nullptr ? producer_->acknowledged_at() : std::nullopt;
-}
-
-Micros ReplaceableProducer::request_timeout() const {
-  WR_CHECK(producer_ != nullptr, "the timeout is that of a producer");
-  return producer_->request_timeout();
-}
-
-void ReplaceableProducer::Examine() {
-  WR_CHECK(producer_ != nullptr, "only a producer that exists is examined");
-  producer_->Examine();
-}
-
-std::optional<Examination> ReplaceableProducer::TakeExamination() {
-  return producer_ != nullptr ? producer_->TakeExamination() : std::nullopt;
+Examiner* ReplaceableProducer::examiner() {
+  return producer_ != nullptr ? producer_->examiner() : nullptr;
 }
 
 int ReplaceableProducer::poll_fd() const {
@@ -120,8 +98,8 @@ absl::Status ReplaceableProducer::Create() {
   WR_RETURN_IF_ERROR(producer.status());
   producer_ = *std::move(producer);
   WR_CHECK(producer_ != nullptr, "a factory returns a producer or an error");
-  if (history_) {
-    producer_->SkipStored(*history_);
+  if (Positions* positions = producer_->positions(); history_ && positions != nullptr) {
+    positions->SkipStored(*history_);
   }
   error_ = absl::OkStatus();
   retry_at_.reset();

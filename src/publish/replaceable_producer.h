@@ -16,7 +16,7 @@
 #include "base/backoff.h"
 #include "metrics/metrics.h"
 #include "walrelay/clock.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 
@@ -42,31 +42,27 @@ class ReplaceableProducer final : public Producer {
   // to be renewed accepts a progress record: without it, its transaction could not be committed.
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   bool Announce(std::string_view topic) override;
-  // REQUIRES: the current producer has accepted a record since the last commit.
-  void Commit() override;
-  // From now on producers are created for transactions.
-  void UseTransactions(std::string transactional_id, ProgressAddress progress);
-  bool uses_transactions() const { return !transactional_id_.empty(); }
-  // Applies to every producer created from now on, not to the current one.
-  void SkipStored(const WalHistory& history) override { history_ = history; }
   // Without a producer there is no report.
   void Poll(DeliverySink& sink) override;
   // OK without a producer.
   absl::Status FatalError() const override;
   // REQUIRES: failed().
   void AbandonUndelivered() override;
-  // Without a producer: why there is none.
-  absl::Status TransientError() const override;
-  // False without a producer.
-  bool Reachable() const override;
+  // Without a producer: unreachable, and why there is none.
+  SinkHealth health() const override;
   std::string ClusterId() const override;
-  bool Outdated() const override;
-  std::optional<MonoTime> acknowledged_at() const override;
-  // REQUIRES: exists(), like Examine().
-  Micros request_timeout() const override;
-  void Examine() override;
-  std::optional<Examination> TakeExamination() override;
   int poll_fd() const override;
+  // Without a producer: nullptr.
+  Transactions* transactions() override;
+  Examiner* examiner() override;
+
+  // --- what is asked of the next producers
+
+  // From now on producers are created for transactions.
+  void UseTransactions(std::string transactional_id, ProgressAddress progress);
+  bool uses_transactions() const { return !transactional_id_.empty(); }
+  // Applies to every producer created from now on, not to the current one: see Positions.
+  void SkipStored(const WalHistory& history) { history_ = history; }
 
   // --- its life
   // While a session runs, there is a producer, or a time at which the next one is created.
@@ -85,7 +81,7 @@ class ReplaceableProducer final : public Producer {
   // Drops the records in flight unreported. The time of the next producer stays as it was.
   void Destroy();
   // Destroys the producer; the next one is due at `retry_at`. REQUIRES: `cause` is an error, which
-  // TransientError() returns until the next one exists.
+  // health() returns until the next one exists.
   void Retire(const absl::Status& cause, MonoTime retry_at);
 
   // The current producer accepts no more records, because it has failed (or its credentials are

@@ -22,8 +22,8 @@
 #include "route/outbox_row.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
 #include "walrelay/replication_source.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

@@ -244,7 +244,7 @@ void RowQueue::DropSettled() {
 }
 
 absl::Status RowQueue::trouble() const {
-  return trouble_.ok() ? producer_.TransientError() : trouble_;
+  return trouble_.ok() ? producer_.health().trouble : trouble_;
 }
 
 absl::Status RowQueue::Named(const absl::Status& error, const OutboxRow& row) const {

@@ -37,7 +37,7 @@
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/position.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {

@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "walrelay/position.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

@@ -27,7 +27,6 @@ class SilentProducer final : public Producer {
     }
   }
   absl::Status FatalError() const override { return absl::OkStatus(); }
-  absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 
  private:

@@ -12,7 +12,7 @@
 #include "recover/recovery.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

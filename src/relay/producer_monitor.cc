@@ -41,12 +41,6 @@ class ReportDispatcher final : public DeliverySink {
   void OnFailed(const DeliveryFailure& failure) override {
     SinkOf(failure.token).OnFailed(failure);
   }
-  void OnClaimed(const std::optional<Progress>& record) override {
-    WR_CHECK(transactions_ != nullptr, "a producer with transactions claims its id");
-    transactions_->claimed = true;
-    transactions_->claim_error = absl::OkStatus();
-    recorder_.OnClaimed(record);
-  }
 
  private:
   DeliverySink& SinkOf(DeliveryToken token) {
@@ -73,6 +67,7 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
                            producer.uses_transactions() ? &transactions_ : nullptr);
   const uint64_t committed = transactions_.committed;
   producer.Poll(reports);
+  TakeClaim();
   if (transactions_.committed > committed) {
     producer.ResetTime();
   }
@@ -100,6 +95,16 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
     producer.AbandonUndelivered();
   }
   return std::nullopt;
+}
+
+void ProducerMonitor::TakeClaim() {
+  Transactions* transactions = parts_.producer.transactions();
+  if (const auto claim = transactions != nullptr ? transactions->TakeClaim() : std::nullopt) {
+    WR_CHECK(parts_.producer.uses_transactions(), "a producer with transactions claims its id");
+    transactions_.claimed = true;
+    transactions_.claim_error = absl::OkStatus();
+    parts_.recorder.OnClaimed(claim->record);
+  }
 }
 
 // If no record was lost with the producer, nothing has to be read again.
@@ -223,15 +228,15 @@ std::optional<Restart> ProducerMonitor::CheckForRefusal() {
 // login itself, the records in flight are abandoned.
 std::optional<Restart> ProducerMonitor::CheckCredentials(MonoTime now) {
   ReplaceableProducer& producer = parts_.producer;
-  if (!producer.Outdated()) {
+  const SinkHealth health = producer.health();
+  if (!health.outdated) {
     producer.CancelRenewal();
     return std::nullopt;
   }
   const MonoTime outdated_since = producer.StopForRenewal(now);
-  const absl::Status transient = producer.TransientError();
-  const absl::Status cause =
-      transient.ok() ? Error(ErrorCode::kProducerFailed, "the producer's credentials have changed")
-                     : transient;
+  const absl::Status cause = health.trouble.ok() ? Error(ErrorCode::kProducerFailed,
+                                                         "the producer's credentials have changed")
+                                                 : health.trouble;
   if (parts_.tracker.records_in_flight() == 0) {
     LogInfo("producer_renewed", "creating a producer with the current credentials",
             {{"reason", MessageOf(cause)}});
@@ -245,7 +250,7 @@ std::optional<Restart> ProducerMonitor::CheckCredentials(MonoTime now) {
 // A topic that is looked up, and a progress record, wait since the producer was created at most: a
 // new one gets the whole time as well.
 std::optional<MonoTime> ProducerMonitor::WaitingSince(
-    std::optional<MonoTime> topic_awaited_since) const {
+    const Examiner& examiner, std::optional<MonoTime> topic_awaited_since) const {
   std::optional<MonoTime> since;
   const auto add = [&since](MonoTime candidate) {
     since = std::min(since.value_or(candidate), candidate);
@@ -254,7 +259,7 @@ std::optional<MonoTime> ProducerMonitor::WaitingSince(
   const bool in_flight = parts_.tracker.records_in_flight() > 0;
   if (in_flight) {
     // Acknowledgements that a transaction withholds are progress, too.
-    add(std::max(parts_.state.last_delivery, parts_.producer.acknowledged_at().value_or(created)));
+    add(std::max(parts_.state.last_delivery, examiner.acknowledged_at().value_or(created)));
   } else if (topic_awaited_since) {
     add(std::max(created, *topic_awaited_since));
   }
@@ -269,12 +274,16 @@ std::optional<MonoTime> ProducerMonitor::WaitingSince(
 std::optional<Restart> ProducerMonitor::CheckForStall(MonoTime now,
                                                       std::optional<MonoTime> topic_awaited_since) {
   WR_CHECK(parts_.producer.exists(), "only a producer that exists can stall");
-  ReplaceableProducer& producer = parts_.producer;
-  stall_.OnFrontier(parts_.tracker.frontier());
-  if (stall_.ShouldExamine(now, WaitingSince(topic_awaited_since), producer.request_timeout())) {
-    producer.Examine();
+  Examiner* examiner = parts_.producer.examiner();
+  if (examiner == nullptr) {
+    return std::nullopt;
   }
-  const std::optional<Examination> found = producer.TakeExamination();
+  stall_.OnFrontier(parts_.tracker.frontier());
+  if (stall_.ShouldExamine(now, WaitingSince(*examiner, topic_awaited_since),
+                           examiner->request_timeout())) {
+    examiner->Examine();
+  }
+  const std::optional<Examination> found = examiner->TakeExamination();
   if (!found) {
     return std::nullopt;
   }

@@ -77,6 +77,8 @@ class ProducerMonitor {
   const absl::Status& stall() const { return stall_.cause(); }
 
  private:
+  // Passes on that the producer has claimed its transactional id, once it has.
+  void TakeClaim();
   // The producer has failed with `error`, and all reports that can be expected have arrived.
   std::optional<Restart> OnFailure(const absl::Status& error, MonoTime now);
   // Some records in flight are lost: decides from where rows must be read again, and how.
@@ -86,7 +88,8 @@ class ProducerMonitor {
   // The progress record of an open transaction was refused: ends the transaction.
   std::optional<Restart> CheckForRefusal();
   // Since when records wait without any progress; nullopt: none waits.
-  std::optional<MonoTime> WaitingSince(std::optional<MonoTime> topic_awaited_since) const;
+  std::optional<MonoTime> WaitingSince(const Examiner& examiner,
+                                       std::optional<MonoTime> topic_awaited_since) const;
   // Replaces a producer that makes no progress although the brokers could accept its records.
   std::optional<Restart> CheckForStall(MonoTime now, std::optional<MonoTime> topic_awaited_since);
   // Replaces a producer whose credentials are outdated as soon as nothing is in flight.

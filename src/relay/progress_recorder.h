@@ -28,9 +28,9 @@
 #include "stream/xid_horizons.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 
@@ -112,6 +112,8 @@ class ProgressRecorder final : public DeliverySink {
   bool in_flight() const { return in_flight_.has_value(); }
   // When to call Turn() again if nothing happens before.
   MonoTime NextDue(MonoTime now) const;
+  // The producer has claimed its transactional id, and has read this record behind the claim.
+  void OnClaimed(const std::optional<Progress>& record);
   // The producer was destroyed: a record in flight is not reported any more.
   void OnProducerDestroyed() {
     in_flight_.reset();
@@ -160,7 +162,6 @@ class ProgressRecorder final : public DeliverySink {
 
   void OnDelivered(const Delivery& delivery) override;
   void OnFailed(const DeliveryFailure& failure) override;
-  void OnClaimed(const std::optional<Progress>& record) override;
 
  private:
   // From now on no row is known to be published.

@@ -584,7 +584,7 @@ void Relay::OnSlotAlmostLost() {
               "the slot exceeds max_slot_wal_keep_size; closing the stream, because the next "
               "checkpoint would wait for a walsender that cannot send"),
         kBusyFinishTimeout);
-    closed_for_slot_ = ClosedForSlot{deliveries_.acknowledged(), producer_.Reachable()};
+    closed_for_slot_ = ClosedForSlot{deliveries_.acknowledged(), producer_.health().reachable};
     state_.retry_at = parts_.clock.Now() + kClosedForSlotTimeout;
   }
 }
@@ -597,7 +597,7 @@ bool Relay::KafkaRecovered() const {
   }
   WR_CHECK(deliveries_.acknowledged() >= closed_for_slot_->acknowledged,
            "acknowledgements are only added");
-  const bool answers = !closed_for_slot_->kafka_reachable && producer_.Reachable();
+  const bool answers = !closed_for_slot_->kafka_reachable && producer_.health().reachable;
   return answers || deliveries_.acknowledged() > closed_for_slot_->acknowledged;
 }
 
@@ -762,6 +762,7 @@ std::optional<WallTime> Relay::OldestUnpublished() const {
 
 RelayView Relay::View(MonoTime now) const {
   const Config& config = parts_.config;
+  const SinkHealth health = producer_.health();
   const bool skips_origins = config.source.origin == OriginFilter::kNone;
   const auto skipped = static_cast<uint64_t>(parts_.metrics.events_skipped["origin"].Value());
   RelayView view{.now = now,
@@ -789,8 +790,8 @@ RelayView Relay::View(MonoTime now) const {
                  .max_in_flight_bytes = config.pipeline.max_in_flight_bytes,
                  .received = tracker_.received(),
                  .frontier = tracker_.frontier(),
-                 .kafka_trouble = producer_.TransientError(),
-                 .kafka_reachable = producer_.Reachable(),
+                 .kafka_trouble = health.trouble,
+                 .kafka_reachable = health.reachable,
                  .stall = monitor_.stall(),
                  .slot = parts_.board.slot(),
                  .sampler = parts_.board.sampler(),

@@ -46,9 +46,9 @@
 #include "stream/ack_tracker.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

@@ -27,7 +27,7 @@ class StallWatch {
   static constexpr int kMostDoublings = 4;
 
   // Records wait since `waiting_since`: for their acknowledgement, or for their topic. Later than
-  // before: there was progress. nullopt: none waits. `timeout`: see Producer::request_timeout().
+  // before: there was progress. nullopt: none waits. `timeout`: see Examiner::request_timeout().
   // Returns whether to examine the producer now.
   bool ShouldExamine(MonoTime now, std::optional<MonoTime> waiting_since, Micros timeout);
   // An examination has ended. Returns whether to replace the producer now.

@@ -12,7 +12,7 @@
 #include "publish/row_publisher.h"
 #include "republish/dead_letter_topic.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

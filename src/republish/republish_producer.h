@@ -2,7 +2,7 @@
 #pragma once
 
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

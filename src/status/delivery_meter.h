@@ -14,7 +14,7 @@
 #include "status/stage_latencies.h"
 #include "status/status_board.h"
 #include "walrelay/clock.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

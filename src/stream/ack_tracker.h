@@ -32,8 +32,8 @@
 #include "walrelay/clock.h"
 #include "walrelay/lsn.h"
 #include "walrelay/position.h"
-#include "walrelay/producer.h"
 #include "walrelay/published_transaction.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

@@ -10,7 +10,7 @@
 #include "fakes/sole_metrics.h"
 #include "relay/pipeline.h"
 #include "walrelay/error.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay::conformance {
 namespace {
@@ -43,7 +43,6 @@ class Capture final : public Producer {
   }
   void Poll(DeliverySink& /*sink*/) override {}
   absl::Status FatalError() const override { return absl::OkStatus(); }
-  absl::Status TransientError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 };
 

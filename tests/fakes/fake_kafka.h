@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "base/check.h"
 #include "walrelay/error.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay::testing {
 
@@ -49,7 +49,7 @@ class FakeKafka {
   absl::Status trouble;
   bool reachable = true;
   std::string cluster_id;
-  absl::Status brokers;  // as another client finds them, see Producer::Examine()
+  absl::Status brokers;  // as another client finds them, see Examiner::Examine()
   int examinations = 0;
   bool outdated = false;  // the current producer's certificates changed; a new one is up to date
   int producers = 0;      // created so far
@@ -128,7 +128,7 @@ class FakeKafka {
     health = Error(ErrorCode::kProducerFailed, "gapless guarantee");
   }
 
-  class FakeProducer final : public Producer {
+  class FakeProducer final : public Producer, public Transactions, public Examiner {
    public:
     explicit FakeProducer(FakeKafka& kafka)
         : kafka_(kafka), transactional_(!kafka.request.transactional_id.empty()) {}
@@ -172,6 +172,7 @@ class FakeKafka {
       return true;
     }
 
+    std::optional<Claim> TakeClaim() override { return std::exchange(claim_, std::nullopt); }
     void Commit() override {
       WR_CHECK(transactional_ && !kafka_.sealed_, "a transaction is open");
       WR_CHECK(!kafka_.in_flight.empty() || !kafka_.acknowledged_.empty() ||
@@ -184,7 +185,7 @@ class FakeKafka {
       if (transactional_ && !claimed_ && !kafka_.hold_claim && kafka_.health.ok()) {
         claimed_ = true;
         ++kafka_.claims;
-        sink.OnClaimed(kafka_.read_progress(kafka_.request.progress));
+        claim_ = Claim{kafka_.read_progress(kafka_.request.progress)};
       }
       kafka_.RefuseByKey();
       if (kafka_.auto_acknowledge) {
@@ -215,10 +216,15 @@ class FakeKafka {
     }
 
     absl::Status FatalError() const override { return kafka_.health; }
-    absl::Status TransientError() const override { return kafka_.trouble; }
-    bool Reachable() const override { return kafka_.reachable; }
+    SinkHealth health() const override {
+      return {
+          .trouble = kafka_.trouble, .reachable = kafka_.reachable, .outdated = kafka_.outdated};
+    }
     std::string ClusterId() const override { return kafka_.cluster_id; }
-    bool Outdated() const override { return kafka_.outdated; }
+    Transactions* transactions() override { return transactional_ ? this : nullptr; }
+    Examiner* examiner() override { return this; }
+    std::optional<MonoTime> acknowledged_at() const override { return std::nullopt; }
+    Micros request_timeout() const override { return std::chrono::seconds(30); }
     void Examine() override {
       ++kafka_.examinations;
       examined_ = true;
@@ -280,6 +286,7 @@ class FakeKafka {
     FakeKafka& kafka_;
     const bool transactional_;
     bool claimed_ = false;
+    std::optional<Claim> claim_;  // until it is taken
     bool examined_ = false;
   };
 

@@ -21,7 +21,7 @@
 #include "kafka/producer/kafka_producer.h"
 #include "kafka/topics/topic_reader.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay::testing {
 
@@ -139,7 +139,14 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     }
   }
 
-  void Poll() { producer_->Poll(*this); }
+  void Poll() {
+    producer_->Poll(*this);
+    if (Transactions* transactions = producer_->transactions()) {
+      if (auto claim = transactions->TakeClaim()) {
+        claimed_ = std::move(claim->record);
+      }
+    }
+  }
   // Polls until the condition holds; false after kTimeout.
   template <typename Condition>
   bool PollUntil(const Condition& condition) {
@@ -195,7 +202,6 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
     failed_.emplace_back(failure.token, failure.error);
     purged_.push_back(failure.purged);
   }
-  void OnClaimed(const std::optional<Progress>& record) override { claimed_ = record; }
   static std::optional<std::string> Copy(std::optional<std::string_view> text) {
     return text ? std::optional(std::string(*text)) : std::nullopt;
   }

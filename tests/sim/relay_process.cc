@@ -453,7 +453,7 @@ bool RelayProcess::ended_too_soon() const {
   // A transaction whose record is refused is aborted, and its stream with it.
   const bool undisturbed = !drained_link_->disturbed_since(*drains_since_) &&
                            !drained_link_->ended() && !disturbed() && !use_.failed &&
-                           !use_.progress_failing && !(producer_ && producer_->Outdated());
+                           !use_.progress_failing && !(producer_ && producer_->outdated());
   return in_time && (use_.abandoned > 0 || use_.progress_abandoned) &&
          (source_.finished_in_order() || undisturbed);
 }

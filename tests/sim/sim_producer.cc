@@ -280,7 +280,7 @@ void SimProducer::AnswerTopic(const std::string& topic, MonoTime asked) {
   }
   const SimTopic& settings = kafka_.topic(topic);
   const bool perhaps_being_made = !settings.exists && context_.now() < asked + kCreationGrace;
-  if (kafka_.down || Outdated() || perhaps_being_made) {
+  if (kafka_.down || outdated() || perhaps_being_made) {
     Later(kLookAgain, [topic, asked](SimProducer& self) { self.AnswerTopic(topic, asked); });
     return;
   }
@@ -305,7 +305,7 @@ void SimProducer::LearnCluster() {
 // Other connections may be used before the one with this answer.
 void SimProducer::OnClusterChanged() {
   Later(context_.random.Between(kafka_.latency, kLongestReconnect), [](SimProducer& self) {
-    if (self.wedged_ || self.kafka_.down || self.Outdated()) {
+    if (self.wedged_ || self.kafka_.down || self.outdated()) {
       self.OnClusterChanged();
     } else {
       self.LearnCluster();
@@ -315,10 +315,6 @@ void SimProducer::OnClusterChanged() {
 
 void SimProducer::Poll(DeliverySink& sink) {
   signalled_ = false;
-  if (const auto claimed = transactions_ ? transactions_->TakeClaimed() : std::nullopt) {
-    host_.OnClaimed(*claimed);
-    sink.OnClaimed(*claimed);
-  }
   if (transactions_) {
     transactions_->EndIfComplete();
   }
@@ -364,6 +360,15 @@ void SimProducer::UseTransactions(std::string id, Micros timeout) {
   transactions_ =
       std::make_unique<SimTransactions>(context_, kafka_, *this, std::move(id), timeout);
   transactions_->Claim();
+}
+
+std::optional<Transactions::Claim> SimProducer::TakeClaim() {
+  const auto claimed = transactions_->TakeClaimed();
+  if (!claimed) {
+    return std::nullopt;
+  }
+  host_.OnClaimed(*claimed);
+  return Transactions::Claim{*claimed};
 }
 
 void SimProducer::Commit() {
@@ -440,12 +445,14 @@ absl::Status SimProducer::FatalError() const {
   return fatal_;
 }
 
-absl::Status SimProducer::TransientError() const {
-  if (Outdated()) {
-    return Error(ErrorCode::kKafkaLogin, "authentication failed");
+SinkHealth SimProducer::health() const {
+  SinkHealth health{.reachable = !kafka_.down, .outdated = outdated()};
+  if (outdated()) {
+    health.trouble = Error(ErrorCode::kKafkaLogin, "authentication failed");
+  } else if (kafka_.down) {
+    health.trouble = Error(ErrorCode::kKafkaUnreachable, "all brokers are down");
   }
-  return kafka_.down ? Error(ErrorCode::kKafkaUnreachable, "all brokers are down")
-                     : absl::OkStatus();
+  return health;
 }
 
 void SimProducer::Examine() {
@@ -569,7 +576,7 @@ void SimProducer::Send(Lane& lane, Sent& sent) {
   const uint32_t sequence = sent.batch.first_sequence;
   const Micros there = context_.random.Between(kafka_.latency, kafka_.latency_most);
   const Micros back = context_.random.Between(kafka_.latency, kafka_.latency_most);
-  const bool request_lost = context_.random.Chance(kafka_.lost_requests) || Outdated();
+  const bool request_lost = context_.random.Chance(kafka_.lost_requests) || outdated();
   const bool answer_lost = context_.random.Chance(kafka_.lost_answers);
   sent.batch.oldest = &sent == &lane.sent.front();
   sent.batch.connection = kafka_.changes();

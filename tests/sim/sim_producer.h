@@ -21,7 +21,7 @@
 #include "sim_tails.h"
 #include "sim_transactions.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay::sim {
 
@@ -49,23 +49,25 @@ struct ProducerOptions {
   size_t batches_under_way = 3;
 };
 
-class SimProducer final : public Producer, public std::enable_shared_from_this<SimProducer> {
+class SimProducer final : public std::enable_shared_from_this<SimProducer> {
  public:
   SimProducer(Context& context, SimKafka& kafka, RelayHost& host, ProducerUse& use,
               const PipelineConfig& limits, const ProducerOptions& options, int64_t batch_bytes);
 
-  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
-  void SkipStored(const WalHistory& history) override;
-  void Commit() override;
-  void Poll(DeliverySink& sink) override;
-  absl::Status FatalError() const override;
-  absl::Status TransientError() const override;
-  bool Reachable() const override { return !kafka_.down; }
-  bool Outdated() const override { return credentials_ != kafka_.credentials; }
-  std::string ClusterId() const override { return cluster_ ? ClusterName(cluster_->number) : ""; }
-  void Examine() override;
-  std::optional<Examination> TakeExamination() override;
-  int poll_fd() const override { return -1; }
+  // --- see Producer and its optional interfaces
+
+  absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token);
+  void SkipStored(const WalHistory& history);
+  std::optional<Transactions::Claim> TakeClaim();
+  void Commit();
+  void Poll(DeliverySink& sink);
+  absl::Status FatalError() const;
+  SinkHealth health() const;
+  bool outdated() const { return credentials_ != kafka_.credentials; }
+  std::string ClusterId() const { return cluster_ ? ClusterName(cluster_->number) : ""; }
+  void Examine();
+  std::optional<Examination> TakeExamination();
+  void AbandonUndelivered();
 
   // The cluster that has answered last, and since when that is known.
   struct KnownCluster {
@@ -87,7 +89,6 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
   void Wedge() { wedged_ = true; }
   // The topic's metadata is looked up again before its next record, as after a refresh.
   void LookUpAgain(const std::string& topic) { topics_[topic].metadata = Metadata::kUnknown; }
-  void AbandonUndelivered() override;
   // The owner has destroyed the producer.
   void Abandon();
   bool alive() const { return alive_; }
@@ -204,7 +205,10 @@ class SimProducer final : public Producer, public std::enable_shared_from_this<S
 
 // The object that the relay owns. The SimProducer outlives it until its batches on the wire have
 // arrived.
-class ProducerHandle final : public Producer {
+class ProducerHandle final : public Producer,
+                             public Transactions,
+                             public Positions,
+                             public Examiner {
  public:
   explicit ProducerHandle(std::shared_ptr<SimProducer> producer) : producer_(std::move(producer)) {}
   ~ProducerHandle() override { producer_->Abandon(); }
@@ -213,14 +217,20 @@ class ProducerHandle final : public Producer {
     return producer_->Produce(record, token);
   }
   void SkipStored(const WalHistory& history) override { producer_->SkipStored(history); }
+  Transactions* transactions() override {
+    return producer_->transactions() != nullptr ? this : nullptr;
+  }
+  Positions* positions() override { return this; }
+  Examiner* examiner() override { return this; }
+  std::optional<Claim> TakeClaim() override { return producer_->TakeClaim(); }
   void Commit() override { producer_->Commit(); }
   void Poll(DeliverySink& sink) override { producer_->Poll(sink); }
   absl::Status FatalError() const override { return producer_->FatalError(); }
-  absl::Status TransientError() const override { return producer_->TransientError(); }
-  bool Reachable() const override { return producer_->Reachable(); }
-  bool Outdated() const override { return producer_->Outdated(); }
+  SinkHealth health() const override { return producer_->health(); }
   std::string ClusterId() const override { return producer_->ClusterId(); }
   void AbandonUndelivered() override { producer_->AbandonUndelivered(); }
+  std::optional<MonoTime> acknowledged_at() const override { return std::nullopt; }
+  Micros request_timeout() const override { return std::chrono::seconds(30); }
   void Examine() override { producer_->Examine(); }
   std::optional<Examination> TakeExamination() override { return producer_->TakeExamination(); }
   int poll_fd() const override { return -1; }

@@ -34,7 +34,7 @@ void SimTransactions::Send(Request request, Done done, bool ends) {
   SimCoordinator& coordinator = kafka_.coordinator();
   const Micros there = context_.random.Between(kafka_.latency, kafka_.latency_most);
   const Micros back = context_.random.Between(kafka_.latency, kafka_.latency_most);
-  const bool lost = context_.random.Chance(kafka_.lost_requests) || producer_.Outdated();
+  const bool lost = context_.random.Chance(kafka_.lost_requests) || producer_.outdated();
   bool answer_lost = context_.random.Chance(kafka_.lost_answers);
   if (ends && coordinator.lose_answers > 0) {
     --coordinator.lose_answers;
@@ -118,7 +118,7 @@ void SimTransactions::ReadProgress(MonoTime since) {
           Error(ErrorCode::kProgressDenied, "walrelay.progress.p: topic authorization failed"));
       return;
     }
-    if (kafka.down || kafka.leaderless == 0 || producer.Outdated() || !kafka.ProgressIsStable()) {
+    if (kafka.down || kafka.leaderless == 0 || producer.outdated() || !kafka.ProgressIsStable()) {
       self.context_.coverage.Count("reading the record after a claim has to wait");
       producer.Later(kLookAgain,
                      [since](SimProducer& again) { again.transactions()->ReadProgress(since); });
@@ -177,7 +177,7 @@ void SimTransactions::CheckAge(uint64_t number, MonoTime due) {
   // The relay has asked for the end; records of a large transaction are still on their way.
   const bool ends =
       phase_ == Phase::kCommitting && context_.now() - acknowledged_at_ < kLongestSilence;
-  const bool excused = slept || ends || kafka_.disturbed_until > begun || producer_.Outdated();
+  const bool excused = slept || ends || kafka_.disturbed_until > begun || producer_.outdated();
   if (excused || !kafka_.coordinator().IsOpen(id_, epoch_)) {
     // After a suspension, the next connection attempt may come before the reports.
     const Micros delay = most + (slept ? kConnectTimeout : Micros(0));

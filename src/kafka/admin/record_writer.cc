@@ -70,8 +70,9 @@ class OneReport final : public DeliverySink {
 
 // The reason why no acknowledgement has arrived.
 absl::Status NotInTime(const Producer& producer, std::string_view topic, Micros timeout) {
-  return !producer.TransientError().ok()
-             ? producer.TransientError()
+  const absl::Status trouble = producer.health().trouble;
+  return !trouble.ok()
+             ? trouble
              : Error(ErrorCode::kKafkaStalled, fmt::format("topic {}: no acknowledgement within {}",
                                                            topic, FormatDuration(timeout)));
 }

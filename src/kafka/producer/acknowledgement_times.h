@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "walrelay/clock.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

@@ -377,10 +377,12 @@ void KafkaProducer::Poll(DeliverySink& sink) {
   }
 }
 
+std::optional<Transactions::Claim> KafkaProducer::TakeClaim() {
+  return transaction_->TakeClaim();
+}
+
 void KafkaProducer::Commit() {
-  if (transaction_ != nullptr) {
-    transaction_->Commit(clock_.Now());
-  }
+  transaction_->Commit(clock_.Now());
 }
 
 void KafkaProducer::OnEvent(rd_kafka_event_t* event, DeliverySink& sink) {
@@ -536,6 +538,10 @@ void KafkaProducer::AbandonUndelivered() {
   if (transaction_ != nullptr) {
     transaction_->Abandon();
   }
+}
+
+SinkHealth KafkaProducer::health() const {
+  return {.trouble = health_.trouble(), .reachable = health_.reachable(), .outdated = Outdated()};
 }
 
 // A login that was refused for this long may need credentials that only a new client reads. Tokens

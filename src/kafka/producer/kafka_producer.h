@@ -41,11 +41,14 @@
 #include "kafka/topics/tail_reader.h"
 #include "kafka/topics/topic_creator.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 
-class KafkaProducer final : public Producer {
+class KafkaProducer final : public Producer,
+                            public Transactions,
+                            public Positions,
+                            public Examiner {
  public:
   // Durations are those between checks. The callbacks are called on the owner's thread, inside
   // Poll().
@@ -59,7 +62,7 @@ class KafkaProducer final : public Producer {
     // Between refreshes of the metadata of topics in use; topic.metadata.refresh.interval.ms if
     // that is less.
     Micros refresh_interval = std::chrono::minutes(1);
-    Micros login_grace = std::chrono::seconds(30);  // after a refused login: Outdated()
+    Micros login_grace = std::chrono::seconds(30);  // after a refused login: SinkHealth::outdated
     // Log a topic that deletes the first record of this producer at once, because of its time.
     bool warn_of_deletion = false;
     Reaper* reaper = nullptr;  // must outlive the producer
@@ -88,22 +91,33 @@ class KafkaProducer final : public Producer {
   ~KafkaProducer() override;
 
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
-  // Only the first call counts: an event of another history is never skipped.
-  void SkipStored(const WalHistory& history) override;
   bool Announce(std::string_view topic) override;
-  void Commit() override;
   void Poll(DeliverySink& sink) override;
   absl::Status FatalError() const override { return health_.fatal(); }
   void AbandonUndelivered() override;
-  absl::Status TransientError() const override { return health_.trouble(); }
-  bool Reachable() const override { return health_.reachable(); }
+  SinkHealth health() const override;
   std::string ClusterId() const override;
-  bool Outdated() const override;
+  int poll_fd() const override { return client_->wakeup.get(); }
+  Transactions* transactions() override { return transaction_ != nullptr ? this : nullptr; }
+  Positions* positions() override { return this; }
+  Examiner* examiner() override { return this; }
+
+  // --- Transactions. REQUIRES: transactions() is not nullptr.
+
+  std::optional<Claim> TakeClaim() override;
+  void Commit() override;
+
+  // --- Positions
+
+  // Only the first call counts: an event of another history is never skipped.
+  void SkipStored(const WalHistory& history) override;
+
+  // --- Examiner
+
   std::optional<MonoTime> acknowledged_at() const override { return acknowledged_at_; }
   Micros request_timeout() const override { return request_timeout_; }
   void Examine() override;
   std::optional<Examination> TakeExamination() override;
-  int poll_fd() const override { return client_->wakeup.get(); }
 
  private:
   // Everything that ends with the client, and is passed to the reaper. Destroyed in reverse order:
@@ -140,6 +154,7 @@ class KafkaProducer final : public Producer {
   void SendHeldBack();
   absl::StatusOr<Offered> Enqueue(const Record& record, DeliveryToken token,
                                   TopicTable::Topic& topic);
+  bool Outdated() const;
   bool AwaitsTail(TopicTable::Topic& topic);
   absl::StatusOr<bool> IsStored(const Record& record, const TopicTable::Topic& topic,
                                 int32_t partition) const;

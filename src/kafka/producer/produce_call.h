@@ -11,8 +11,8 @@
 
 #include <cstdint>
 
-#include "walrelay/producer.h"
 #include "walrelay/record.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

@@ -155,7 +155,7 @@ void ProducerTransaction::Apply(TransactionThread::Results results, DeliverySink
       reaper_->Destroy(std::move(results.claim->reader));
     }
     health_.OnBrokerAnswered();
-    sink.OnClaimed(results.claim->record);
+    claim_ = Transactions::Claim{std::move(results.claim->record)};
   }
   if (results.commits_sent > 0) {
     committed_ = true;

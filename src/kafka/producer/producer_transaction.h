@@ -22,7 +22,9 @@
 #include <librdkafka/rdkafka.h>
 
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,7 +33,7 @@
 #include "kafka/producer/transaction_thread.h"
 #include "kafka/producer/withheld_deliveries.h"
 #include "walrelay/clock.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 
@@ -59,7 +61,8 @@ class ProducerTransaction {
   void OnHeldRefused(const absl::Status& error, std::string_view topic);
   // The client or the transaction has failed, as an event or a refused call shows. Why will follow.
   void NoteFailure();
-  // See Producer::Commit().
+  // See Transactions.
+  std::optional<Transactions::Claim> TakeClaim() { return std::exchange(claim_, std::nullopt); }
   void Commit(MonoTime now);
 
   // --- reports, each of a record that was accepted
@@ -99,6 +102,7 @@ class ProducerTransaction {
   bool committed_ = false;   // a transaction was
   MonoTime moved_{};         // the last progress of a sealed transaction
   WithheldDeliveries withheld_;
+  std::optional<Transactions::Claim> claim_;  // until it is taken
 
   bool failing_ = false;  // a first sign was seen; the cause is health_.fatal(), once it is known
   bool asked_ = false;    // the thread was asked for the cause

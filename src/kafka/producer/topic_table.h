@@ -33,8 +33,8 @@
 #include "stream/stored_events.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/producer.h"
 #include "walrelay/record.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "walrelay/clock.h"
-#include "walrelay/producer.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 

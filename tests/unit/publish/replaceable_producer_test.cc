@@ -30,8 +30,8 @@ class ReplaceableProducerTest : public ::testing::Test {
 
 TEST_F(ReplaceableProducerTest, AcceptsNothingWithoutAProducer) {
   EXPECT_EQ(*Produce(), Wait::kQueue);
-  EXPECT_FALSE(producer_.Reachable());
-  EXPECT_FALSE(producer_.Outdated());
+  EXPECT_FALSE(producer_.health().reachable);
+  EXPECT_FALSE(producer_.health().outdated);
   EXPECT_TRUE(producer_.FatalError().ok());
   EXPECT_EQ(producer_.poll_fd(), -1);
 }
@@ -65,13 +65,13 @@ TEST_F(ReplaceableProducerTest, CreatesTheNextProducerWhenItIsDue) {
   ASSERT_TRUE(producer_.Create().ok());
   const MonoTime due = clock_.Now() + seconds(3);
   producer_.Retire(Error(ErrorCode::kProducerFailed, "gapless guarantee"), due);
-  EXPECT_EQ(CodeOf(producer_.TransientError()), ErrorCode::kProducerFailed);
+  EXPECT_EQ(CodeOf(producer_.health().trouble), ErrorCode::kProducerFailed);
   ASSERT_TRUE(producer_.CreateIfDue(due - seconds(1)).ok());
   EXPECT_FALSE(producer_.exists());
   ASSERT_TRUE(producer_.CreateIfDue(due).ok());
   EXPECT_TRUE(producer_.exists());
   EXPECT_EQ(producer_.retry_at(), std::nullopt);
-  EXPECT_TRUE(producer_.TransientError().ok());
+  EXPECT_TRUE(producer_.health().trouble.ok());
 }
 
 TEST_F(ReplaceableProducerTest, RetriesLaterWhenItCannotBeCreated) {

@@ -59,16 +59,17 @@ TEST_F(ClientExaminerTest, ProducerIsExaminedWhileItsRecordsWait) {
   Start(options);
   ProduceKeys({"first"});
   WaitForDeliveries(1);
-  EXPECT_TRUE(producer_->acknowledged_at());
+  EXPECT_TRUE(producer_->examiner()->acknowledged_at());
   FailNext(testing::kProduceRequest, std::vector(1000, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS));
   ProduceKeys({"waits"});
-  producer_->Examine();
-  producer_->Examine();  // does nothing
+  producer_->examiner()->Examine();
+  producer_->examiner()->Examine();  // does nothing
   std::optional<Examination> found;
-  ASSERT_TRUE(PollUntil([&] { return (found = producer_->TakeExamination()).has_value(); }));
+  ASSERT_TRUE(
+      PollUntil([&] { return (found = producer_->examiner()->TakeExamination()).has_value(); }));
   EXPECT_THAT(found->brokers, IsOk());
   EXPECT_THAT(found->state, HasSubstr("broker 127.0.0.1"));
-  EXPECT_FALSE(producer_->TakeExamination());
+  EXPECT_FALSE(producer_->examiner()->TakeExamination());
   ClearErrors(testing::kProduceRequest);
   WaitForDeliveries(2);
 }
@@ -82,7 +83,7 @@ TEST_F(ClientExaminerTest, ProducerThatEndsWaitsForNoExamination) {
   ProduceKeys({"first"});
   WaitForDeliveries(1);
   StopBrokers();
-  producer_->Examine();
+  producer_->examiner()->Examine();
   producer_.reset();
   EXPECT_TRUE(reaper.Wait(testing::kTimeout));
 }

@@ -42,7 +42,7 @@ class KafkaProducerErrorsTest : public testing::ProducerFixture {
     WaitForTheEnd();
   }
   void WaitForTrouble() {
-    ASSERT_TRUE(PollUntil([&] { return !producer_->TransientError().ok(); }));
+    ASSERT_TRUE(PollUntil([&] { return !producer_->health().trouble.ok(); }));
   }
 };
 
@@ -283,7 +283,7 @@ TEST_F(KafkaProducerErrorsTest, ReturningBrokersReceiveEverythingInOrder) {
   StopBrokers();
   ProduceKeys({"a", "b", "c"});
   WaitForTrouble();
-  EXPECT_THAT(producer_->TransientError(), HasError(ErrorCode::kKafkaUnreachable));
+  EXPECT_THAT(producer_->health().trouble, HasError(ErrorCode::kKafkaUnreachable));
   EXPECT_THAT(producer_->FatalError(), IsOk());
   StartBrokers();
   WaitForDeliveries(4);
@@ -292,13 +292,13 @@ TEST_F(KafkaProducerErrorsTest, ReturningBrokersReceiveEverythingInOrder) {
 
 TEST_F(KafkaProducerErrorsTest, TroubleEndsWithTheNextDelivery) {
   StartAndDeliver();
-  EXPECT_THAT(producer_->TransientError(), IsOk());
+  EXPECT_THAT(producer_->health().trouble, IsOk());
   StopBrokers();
   WaitForTrouble();
   ProduceKeys({"a"});
   StartBrokers();
   WaitForDeliveries(2);
-  EXPECT_THAT(producer_->TransientError(), IsOk());
+  EXPECT_THAT(producer_->health().trouble, IsOk());
 }
 
 // With two batches in flight the first would be lost: the mock stores the second, like a broker

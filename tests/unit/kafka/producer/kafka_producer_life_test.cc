@@ -34,29 +34,29 @@ class KafkaProducerLifeTest : public testing::ProducerFixture {
 
 TEST_F(KafkaProducerLifeTest, UnreachableWhileAllBrokersAreDown) {
   StartAndDeliver();
-  EXPECT_TRUE(producer_->Reachable());
+  EXPECT_TRUE(producer_->health().reachable);
   StopBrokers();
-  ASSERT_TRUE(PollUntil([&] { return !producer_->Reachable(); }));
-  EXPECT_THAT(producer_->TransientError(), HasError(ErrorCode::kKafkaUnreachable));
+  ASSERT_TRUE(PollUntil([&] { return !producer_->health().reachable; }));
+  EXPECT_THAT(producer_->health().trouble, HasError(ErrorCode::kKafkaUnreachable));
   StartBrokers();
   // Nothing is in flight: the producer polls the brokers itself.
-  ASSERT_TRUE(PollUntil([&] { return producer_->Reachable(); }));
-  EXPECT_THAT(producer_->TransientError(), IsOk());
+  ASSERT_TRUE(PollUntil([&] { return producer_->health().reachable; }));
+  EXPECT_THAT(producer_->health().trouble, IsOk());
 }
 
 TEST_F(KafkaProducerLifeTest, UnreachableWhileConnectionsAreRefused) {
   config_.kafka.bootstrap_servers = "127.0.0.1:1";
   Start();
-  ASSERT_TRUE(PollUntil([&] { return !producer_->Reachable(); }));
+  ASSERT_TRUE(PollUntil([&] { return !producer_->health().reachable; }));
   EXPECT_THAT(producer_->Produce({.topic = "orders"}, {1, 1}), IsOkAndHolds(Wait::kTopic));
 }
 
 TEST_F(KafkaProducerLifeTest, BrokersThatComeBackBeforeTheFirstTopicAreReachable) {
   StopBrokers();
   Start();
-  ASSERT_TRUE(PollUntil([&] { return !producer_->Reachable(); }));
+  ASSERT_TRUE(PollUntil([&] { return !producer_->health().reachable; }));
   StartBrokers();
-  EXPECT_TRUE(PollUntil([&] { return producer_->Reachable(); }));
+  EXPECT_TRUE(PollUntil([&] { return producer_->health().reachable; }));
 }
 
 TEST_F(KafkaProducerLifeTest, PartitionWithoutALeaderIsReachable) {
@@ -66,7 +66,7 @@ TEST_F(KafkaProducerLifeTest, PartitionWithoutALeaderIsReachable) {
   ProduceKeys({"waits"});
   for (int i = 0; i < 20; ++i) {
     Poll();
-    EXPECT_TRUE(producer_->Reachable());
+    EXPECT_TRUE(producer_->health().reachable);
   }
   rd_kafka_mock_partition_set_leader(cluster_->get(), "orders", 0, 1);
   ClearErrors(testing::kProduceRequest);
@@ -107,9 +107,9 @@ TEST_F(KafkaProducerLifeTest, OneRecordIsInFlightAfterAChangeOfLeader) {
 TEST_F(KafkaProducerLifeTest, OutdatedWhenACertificateHasChanged) {
   config_.kafka.ssl_ca_file = directory_.Write("ca.pem", "one");
   StartAndDeliver({.sample_interval = std::chrono::milliseconds(5)});
-  EXPECT_FALSE(producer_->Outdated());
+  EXPECT_FALSE(producer_->health().outdated);
   directory_.Write("ca.pem", "another");
-  EXPECT_TRUE(PollUntil([&] { return producer_->Outdated(); }));
+  EXPECT_TRUE(PollUntil([&] { return producer_->health().outdated; }));
   EXPECT_THAT(producer_->FatalError(), IsOk());
   ProduceKeys({"second"});  // the producer continues until it is replaced
   WaitForDeliveries(2);
@@ -122,9 +122,9 @@ TEST_F(KafkaProducerLifeTest, OutdatedWhenLoginsFailForLong) {
   config_.kafka.sasl_username = "user";
   config_.kafka.sasl_password = Secret("password");
   Start({.login_grace = std::chrono::milliseconds(50)});
-  EXPECT_FALSE(producer_->Outdated());
-  EXPECT_TRUE(PollUntil([&] { return producer_->Outdated(); }));
-  EXPECT_THAT(producer_->TransientError(), HasError(ErrorCode::kKafkaLogin));
+  EXPECT_FALSE(producer_->health().outdated);
+  EXPECT_TRUE(PollUntil([&] { return producer_->health().outdated; }));
+  EXPECT_THAT(producer_->health().trouble, HasError(ErrorCode::kKafkaLogin));
 }
 
 // --- destruction ---

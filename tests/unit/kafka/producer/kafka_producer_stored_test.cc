@@ -31,7 +31,7 @@ class StoredEventsOfTopicsTest : public testing::ProducerFixture {
   void Start(const WalHistory& history, const KafkaProducer::Options& options) {
     producer_.reset();
     ProducerFixture::Start(options);
-    producer_->SkipStored(history);
+    producer_->positions()->SkipStored(history);
     routing_ = history.routing;
     history_ = history.current();
   }
@@ -233,7 +233,7 @@ TEST_F(StoredEventsOfTopicsTest, EventIsComparedOnlyWithinTheHistoryThatWasRead)
   Publish({10});
   Restart();
   ExpectStored({10});
-  producer_->SkipStored(HistoryWith(kHistory + 1));  // too late
+  producer_->positions()->SkipStored(HistoryWith(kHistory + 1));  // too late
   history_ = kHistory + 1;
   Publish({10});
 }

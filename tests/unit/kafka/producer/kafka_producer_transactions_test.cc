@@ -44,7 +44,7 @@ class KafkaProducerTransactionsTest : public testing::ProducerFixture {
     }
   }
   void CommitAndWait(size_t deliveries) {
-    producer_->Commit();
+    producer_->transactions()->Commit();
     WaitForDeliveries(deliveries);
   }
   // Of all records: they can be read, because the mock cluster has no transactions.
@@ -121,7 +121,7 @@ TEST_F(KafkaProducerTransactionsTest, OneTransactionFollowsTheOther) {
 TEST_F(KafkaProducerTransactionsTest, NothingIsAcceptedWhileACommitRuns) {
   StartAndClaim();
   ProduceKeys({"a"});
-  producer_->Commit();
+  producer_->transactions()->Commit();
   EXPECT_THAT(producer_->Produce({.topic = "orders", .key = "k"}, {1, 1}),
               IsOkAndHolds(Wait::kQueue));
   WaitForDeliveries(1);
@@ -176,7 +176,7 @@ TEST_F(KafkaProducerTransactionsTest, ARefusedPartitionOfTheProgressRecord) {
   StartAndClaim();
   FailNext(kAddPartitionsRequest, {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED});
   ProduceProgress();
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForTheEnd(1);
   EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTopicDenied));
   EXPECT_FALSE(purged_[0]);
@@ -192,7 +192,7 @@ TEST_F(KafkaProducerTransactionsTest, ARefusalOfEventsAndProgressIsBlamedOnNeith
                                                RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 500);
   ProduceKeys({"b"});
   ProduceProgress();
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForTheEnd(2);
   EXPECT_THAT(purged_, ElementsAre(true, true));
   EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTransactionAborted));
@@ -205,7 +205,7 @@ TEST_F(KafkaProducerTransactionsTest, TheFirstTransactionShowsThatTheProgressTop
   ASSERT_TRUE(PollUntil([&] { return StoredKeys("orders").size() == 1; }));
   FailNext(kAddPartitionsRequest, {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED});
   ProduceProgress();
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForTheEnd(2);
   EXPECT_TRUE(failed_[0].first.is_progress());
   EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTopicDenied));
@@ -218,7 +218,7 @@ TEST_F(KafkaProducerTransactionsTest, ProgressIsHeldBackInTheFirstTransactionOnl
                                                RD_KAFKA_RESP_ERR_NO_ERROR, 500);
   ProduceKeys({"a"});
   ProduceProgress();
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForDeliveries(2);
   const std::vector<StoredRecord> events = Stored("orders");
   const std::vector<StoredRecord> progress = Stored(kProgressTopic);
@@ -232,7 +232,7 @@ TEST_F(KafkaProducerTransactionsTest, ProgressIsHeldBackInTheFirstTransactionOnl
   SetLeaderOfOrders(-1);
   ProduceKeys({"a"});
   ProduceProgress();
-  producer_->Commit();
+  producer_->transactions()->Commit();
   EXPECT_TRUE(PollUntil([&] { return Stored(kProgressTopic).size() == 2; }));
   EXPECT_THAT(delivered_, SizeIs(2));
   SetLeaderOfOrders(1);
@@ -246,7 +246,7 @@ TEST_F(KafkaProducerTransactionsTest, AProgressRecordThatIsHeldBackFailsWithItsT
                                                RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 500);
   ProduceKeys({"a"});
   ProduceProgress();
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForTheEnd(2);
   EXPECT_FALSE(failed_[0].first.is_progress());
   EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTopicDenied, "orders"));
@@ -261,7 +261,7 @@ TEST_F(KafkaProducerTransactionsTest, ASealedTransactionWithoutProgressFails) {
   CommitAndWait(1);
   FailNext(kProduceRequest, std::vector(1000, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS));
   ProduceProgress();
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForTheEnd(1);
   EXPECT_TRUE(purged_[0]);
   EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kTransactionAborted, kProgressTopic));
@@ -274,7 +274,7 @@ TEST_F(KafkaProducerTransactionsTest, ACommitWithoutAnAnswerIsInDoubt) {
   ProduceKeys({"a"});
   rd_kafka_mock_broker_push_request_error_rtts(cluster_->get(), 1, kEndTxnRequest, 1,
                                                RD_KAFKA_RESP_ERR_NO_ERROR, 5'000);
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForTheEnd(1);
   EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kCommitInDoubt));
 }
@@ -306,7 +306,7 @@ TEST_F(KafkaProducerTransactionsTest, AProducerIsFencedByItsSuccessor) {
   StartAndClaim();
   ProduceKeys({"a"});
   FailNext(kEndTxnRequest, {RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH});
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForTheEnd(1);
   EXPECT_TRUE(purged_[0]);
   EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kProducerFenced));
@@ -374,7 +374,7 @@ TEST_F(KafkaProducerTransactionsTest, ACommitThatFailsIsInDoubt) {
   StartAndClaim();
   ProduceKeys({"a"});
   FailNext(kEndTxnRequest, {RD_KAFKA_RESP_ERR_INVALID_REQUEST});
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForTheEnd(1);
   EXPECT_TRUE(purged_[0]);
   EXPECT_THAT(failed_[0].second, HasError(ErrorCode::kCommitInDoubt));
@@ -403,8 +403,8 @@ TEST_F(KafkaProducerTransactionsTest, AClaimIsRepeatedAtOnceWhileAnotherTransact
 TEST_F(KafkaProducerTransactionsTest, AClaimThatWaitsForAnotherTransactionIsReported) {
   FailNext(kInitProducerIdRequest, std::vector(100, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS));
   StartTransactions();
-  ASSERT_TRUE(PollUntil([&] { return !producer_->TransientError().ok(); }));
-  EXPECT_THAT(producer_->TransientError(), HasError(ErrorCode::kTransactionUnended));
+  ASSERT_TRUE(PollUntil([&] { return !producer_->health().trouble.ok(); }));
+  EXPECT_THAT(producer_->health().trouble, HasError(ErrorCode::kTransactionUnended));
 }
 
 TEST_F(KafkaProducerTransactionsTest, ARecordThatNobodyCanReadFailsTheClaim) {
@@ -443,7 +443,7 @@ TEST_F(KafkaProducerTransactionsTest, DestructionDoesNotWaitForACommit) {
   ProduceKeys({"a"});
   rd_kafka_mock_broker_push_request_error_rtts(cluster_->get(), 1, kEndTxnRequest, 1,
                                                RD_KAFKA_RESP_ERR_NO_ERROR, 10'000);
-  producer_->Commit();
+  producer_->transactions()->Commit();
   WaitForAcknowledgement();
   const auto begin = std::chrono::steady_clock::now();
   producer_.reset();

@@ -1,4 +1,4 @@
-// Producer: the seam to Kafka.
+// Producer: the seam to the broker that records are published to.
 //
 // One producer lives for one epoch: from its creation to the first permanent error. It is never
 // repaired. If FatalError() is not OK, or a delivery failed, its owner destroys it, which drops all
@@ -6,11 +6,15 @@
 // this preserves order after an error: if a single failed record were sent again, it would come
 // after its successors.
 //
-// Threads: all calls from one thread. poll_fd() becomes readable when Poll() has something to do.
+// Threads: all calls from one thread, also those of the optional interfaces. poll_fd() becomes
+// readable when Poll() has something to do.
 //
 // An implementation must guarantee: per topic and partition, it delivers records in the order of
 // Produce() without a gap; it reports each accepted record exactly once, or never if it is
 // destroyed first.
+//
+// Three abilities are optional: transactions, records that carry their position, and an examination
+// when nothing moves. Each has an interface, which a producer without the ability does not return.
 #pragma once
 
 #include <compare>
@@ -49,7 +53,7 @@ struct DeliveryToken {
   friend auto operator<=>(const DeliveryToken&, const DeliveryToken&) = default;
 };
 
-// A delivered record: all in-sync replicas acknowledged it (acks=all).
+// A delivered record: the brokers have stored it safely (Kafka: acks=all).
 struct Delivery {
   DeliveryToken token;
   size_t bytes = 0;   // window_bytes() of the record
@@ -82,9 +86,60 @@ class DeliverySink {
   virtual void OnDelivered(const Delivery& delivery) = 0;
   // A record failed; called once for each. Never both.
   virtual void OnFailed(const DeliveryFailure& failure) = 0;
-  // The producer has claimed its transactional id, and this is what the progress topic says now;
-  // called once. No other producer with this id can write from now on.
-  virtual void OnClaimed(const std::optional<Progress>& /*record*/) {}
+};
+
+// The present state of a producer. Only for display and for its owner's decision to replace it: a
+// producer recovers from transient errors itself.
+struct SinkHealth {
+  // The last transient error (no broker reachable, login rejected); OK after a later delivery.
+  absl::Status trouble;
+  // Whether a broker is reachable, as far as known: false from the time when all brokers were down
+  // until one responds.
+  bool reachable = true;
+  // Whether a certificate that the producer was created with has changed on disk: its owner should
+  // replace the producer when nothing is in flight. (A changed password needs no new producer.)
+  bool outdated = false;
+};
+
+// The transactions of a producer that was created with a transactional id.
+//
+// Such a producer first claims the id: the brokers abort what an earlier producer with this id left
+// open, and reject whatever it sends from then on. Then it reads the progress topic. Until both are
+// done, Produce() returns kQueue.
+//
+// Each record is part of a transaction, which begins with its first record. A record is reported as
+// delivered when its transaction was committed. After any error the producer fails, and every
+// record of the transaction is reported as failed, although the transaction may have been
+// committed: only the progress topic shows that, to the next producer that claims the id.
+class Transactions {
+ public:
+  struct Claim {
+    std::optional<Progress> record;  // the progress record, as it was read behind the claim
+  };
+
+  virtual ~Transactions() = default;
+
+  // The producer has claimed its id: no other producer with this id can write from now on. The
+  // claim is returned once, after the Poll() that has found it.
+  virtual std::optional<Claim> TakeClaim() = 0;
+
+  // Ends the transaction: it is committed when all of its records are acknowledged. Until the
+  // commit is reported, Produce() returns kQueue. Never blocks. REQUIRES: a record was accepted
+  // since the last commit.
+  virtual void Commit() = 0;
+};
+
+// Records that carry their position in the WAL, so that a restarted relay finds them in the topics.
+class Positions {
+ public:
+  virtual ~Positions() = default;
+
+  // Call it before the first Produce(). From then on records with a position get the header
+  // "wr-pos", and those whose event the topics have already are not sent (Offered::stored()):
+  // before the first record of a topic, the ends of its partitions are read (kTopic until then). A
+  // producer that cannot read them sends every record. Produce() returns WR-2204 for an event whose
+  // place in a topic is taken by one of another transaction. Only the first call counts.
+  virtual void SkipStored(const WalHistory& history) = 0;
 };
 
 // The findings about a producer that makes no progress.
@@ -93,6 +148,23 @@ struct Examination {
   // in-sync replicas. Otherwise what the brokers lack.
   absl::Status brokers;
   std::string state;  // of the producer's client, for the log: its brokers and partitions
+};
+
+// Finds out why a producer makes no progress.
+class Examiner {
+ public:
+  virtual ~Examiner() = default;
+
+  // When a broker last acknowledged a record, also one that is not reported before its transaction
+  // is committed; nullopt: none was.
+  virtual std::optional<MonoTime> acknowledged_at() const = 0;
+  // After this time a request without an answer is sent again.
+  virtual Micros request_timeout() const = 0;
+  // Begins to find out, with another client and on another thread, whether the brokers could accept
+  // the records that wait. Does nothing while an examination has not ended. Never blocks.
+  virtual void Examine() = 0;
+  // The result of Examine(), once it has arrived, and only once.
+  virtual std::optional<Examination> TakeExamination() = 0;
 };
 
 class Producer {
@@ -107,33 +179,10 @@ class Producer {
   // does not exist or access is denied), otherwise the whole producer.
   virtual absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) = 0;
 
-  // Call it before the first Produce(). From then on records with a position get the header
-  // "wr-pos", and those whose event the topics have already are not sent (Offered::stored()):
-  // before the first record of a topic, the ends of its partitions are read (kTopic until then). A
-  // producer that cannot read them sends every record. Produce() returns WR-2204 for an event whose
-  // place in a topic is taken by one of another transaction.
-  virtual void SkipStored(const WalHistory& /*history*/) {}
-
   // A record of this topic will follow soon: what the topic's first record would wait for begins
   // now. Only a hint; never blocks. False: as many topics as should be requested at a time are not
   // known yet; announce this one again when one of them is.
   virtual bool Announce(std::string_view /*topic*/) { return true; }
-
-  // --- transactions, of a producer that was created with a transactional id
-  //
-  // Such a producer first claims the id: the brokers abort what an earlier producer with this id
-  // left open, and reject whatever it sends from then on. Then it reads the progress topic. Until
-  // DeliverySink::OnClaimed() was called, Produce() returns kQueue.
-  //
-  // Each record is part of a transaction, which begins with its first record. A record is reported
-  // as delivered when its transaction was committed. After any error the producer fails, and every
-  // record of the transaction is reported as failed, although the transaction may have been
-  // committed: only the progress topic shows that, to the next producer that claims the id.
-
-  // Ends the transaction: it is committed when all of its records are acknowledged. Until the
-  // commit is reported, Produce() returns kQueue. Never blocks. REQUIRES: a record was accepted
-  // since the last commit.
-  virtual void Commit() {}
 
   // Passes every report that has arrived to `sink`; never blocks.
   // REQUIRES: `sink` does not call Produce() or Poll(). It may call FatalError().
@@ -147,37 +196,20 @@ class Producer {
   // received it. For a failed producer, some of whose reports would never arrive.
   virtual void AbandonUndelivered() {}
 
-  // The last transient error (no broker reachable, login rejected); OK after a later delivery. Only
-  // for display: no decision depends on it, because librdkafka recovers from such errors itself.
-  virtual absl::Status TransientError() const = 0;
-
-  // Whether a broker is reachable, as far as known: false from the time when all brokers were down
-  // until one responds.
-  virtual bool Reachable() const { return true; }
+  virtual SinkHealth health() const { return {}; }
 
   // The id of the cluster that answered last; "" while unknown. Allocates.
   virtual std::string ClusterId() const { return {}; }
 
-  // True if a certificate that this producer was created with has changed on disk: its owner should
-  // replace the producer when nothing is in flight. (A changed password needs no new producer.)
-  virtual bool Outdated() const { return false; }
-
-  // --- a producer that makes no progress
-
-  // When a broker last acknowledged a record, also one that is not reported before its transaction
-  // is committed; nullopt: none was.
-  virtual std::optional<MonoTime> acknowledged_at() const { return std::nullopt; }
-  // After this time a request without an answer is sent again.
-  virtual Micros request_timeout() const { return std::chrono::seconds(30); }
-  // Begins to find out, with another client and on another thread, whether the brokers could accept
-  // the records that wait. Does nothing while an examination has not ended. Never blocks.
-  virtual void Examine() {}
-  // The result of Examine(), once it has arrived, and only once.
-  virtual std::optional<Examination> TakeExamination() { return std::nullopt; }
-
   // Readable when Poll() has something to do. -1 if there is nothing to wait for (simulation).
   // Owned by the producer; the caller only polls it, and does not read it.
   virtual int poll_fd() const = 0;
+
+  // --- optional abilities: nullptr if the producer lacks it. They live as long as the producer.
+
+  virtual Transactions* transactions() { return nullptr; }
+  virtual Positions* positions() { return nullptr; }
+  virtual Examiner* examiner() { return nullptr; }
 };
 
 // The relay's requirements for a new producer.
@@ -185,10 +217,10 @@ struct ProducerRequest {
   int64_t max_batch_bytes = 0;   // of a batch, except for a single larger record
   std::string transactional_id;  // "": without transactions
   ProgressAddress progress;      // read after the id was claimed
-  // How long Commit() may make no progress: neither an acknowledgement nor the end of the commit.
-  // Then the producer fails. The owner has to give the next producer more time, as far as brokers
-  // keep a transaction open: with the same limit, brokers that are slower would get the same
-  // records again and again.
+  // How long Transactions::Commit() may make no progress: neither an acknowledgement nor the end of
+  // the commit. Then the producer fails. The owner has to give the next producer more time, as far
+  // as brokers keep a transaction open: with the same limit, brokers that are slower would get the
+  // same records again and again.
   Micros commit_limit{0};
 };
 
