@@ -171,6 +171,11 @@ class ProgressTopic {
   // cannot read.
   virtual absl::StatusOr<ProgressReading> Read(const ProgressAddress& address) = 0;
 
+  // The same, but creates nothing: WR-4018 if the topic does not exist.
+  virtual absl::StatusOr<ProgressReading> ReadExisting(const ProgressAddress& address) {
+    return Read(address);
+  }
+
   // The records of other pipelines in the default topics of pipelines with this slot: after the
   // database was renamed, its record is in the topic with the earlier name. Empty if none is found
   // or readable. Blocks as Read() does.

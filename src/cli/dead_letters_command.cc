@@ -15,6 +15,7 @@
 #include "republish/dead_letter_retry.h"
 #include "republish/dead_letter_topic.h"
 #include "republish/republish_producer.h"
+#include "sinks/registry.h"
 
 namespace walrelay {
 namespace {
@@ -156,6 +157,7 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, RetryOptions options) 
 
 absl::StatusOr<ExitCode> Retry(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(ForChange(flags.config, !flags.dry_run)));
+  const auto sinks = MakeSinkFactory(loaded.config);
   RetryOptions options{.run = Rfc3339(SystemClock().WallNow()),
                        .mark = !flags.dry_run,
                        .trust_topic = flags.trust_topic};
@@ -165,7 +167,7 @@ absl::StatusOr<ExitCode> Retry(const DeadLettersFlags& flags) {
                  "Select them with --id or --code; --all selects every one that was not retried.");
   }
   options.make_producer =
-      flags.dry_run ? PrintingProducers(flags.json) : RepublishProducers(loaded.config);
+      flags.dry_run ? PrintingProducers(flags.json) : RepublishProducers(*sinks);
   options.on_failed = [](const DeadLetterId& id, const absl::Status& reason) {
     fmt::print(stderr, "{} failed: {} {}\n", ToString(id), ToString(CodeOf(reason)),
                Printable(MessageOf(reason)));

@@ -1,31 +1,25 @@
 #include "cli/preflight.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
+#include "base/named_file.h"
 #include "base/program.h"
 #include "base/secret_file.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
-#include "config/option.h"
 #include "http/listen_address.h"
-#include "kafka/client/conf.h"
 #include "postgres/connection_parameters.h"
 #include "prune/prune_pass.h"
 #include "route/topic_name.h"
 #include "route/topic_router.h"
+#include "sinks/registry.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-constexpr char kSection[] = "kafka";
-
-// By building what `run` builds: librdkafka's own parser judges its properties, and the router's
+// By building what `run` builds: the parsers of libraries judge their options, and the router's
 // the template.
 class Preflight {
  public:
@@ -36,7 +30,8 @@ class Preflight {
       CheckSource();
     }
     if (needs.kafka) {
-      CheckKafka();
+      MakeSinkFactory(config_)->CheckOffline(
+          [this](std::string option, const absl::Status& error) { Add(std::move(option), error); });
     }
     CheckRoute();
     CheckHttp();
@@ -47,17 +42,6 @@ class Preflight {
   void Add(std::string option, const absl::Status& status) {
     if (!status.ok()) {
       errors_.push_back({std::move(option), status});
-    }
-  }
-
-  // A directory can be read, too: of certificates, one file each. A pipe would block.
-  void CheckFile(std::string option, std::string_view what, const std::string& path) {
-    const UniqueFd file(path.empty() ? -1
-                                     : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!path.empty() && !file.valid()) {
-      Add(std::move(option),
-          Error(ErrorCode::kNamedFile, fmt::format("{}: \"{}\": {}", what, Printable(path, 200),
-                                                   std::generic_category().message(errno))));
     }
   }
 
@@ -94,63 +78,9 @@ class Preflight {
         Add(option, Annotate(status, option));
       } else if (authorities || name == "sslcert" || name == "sslkey" || name == "sslcrl" ||
                  name == "sslcrldir") {
-        CheckFile(option, fmt::format("{} of {}", name, option), value);
+        Add(option, CheckNamedFile(fmt::format("{} of {}", name, option), value));
       }
     }
-  }
-
-  void CheckKafka() {
-    const KafkaConfig& kafka = config_.kafka;
-    const size_t before = errors_.size();
-    Add("kafka.bootstrap_servers", CheckKafkaTransport(kafka));
-    CheckSecret("kafka.sasl_password_file", kafka.sasl_password_file);
-    CheckSecret("kafka.ssl_key_password_file", kafka.ssl_key_password_file);
-    for (const auto& [option, path] :
-         {std::pair("kafka.ssl_ca_file", &kafka.ssl_ca_file),
-          std::pair("kafka.ssl_certificate_file", &kafka.ssl_certificate_file),
-          std::pair("kafka.ssl_key_file", &kafka.ssl_key_file)}) {
-      CheckFile(option, option, *path);
-    }
-    for (const auto& property : kafka.librdkafka) {
-      CheckProperty(property);
-    }
-    // After an error it would only be repeated, in the words of OpenSSL.
-    if (errors_.size() == before) {
-      CheckClient();
-    }
-  }
-
-  void CheckProperty(const std::pair<std::string, std::string>& property) {
-    const std::string option = fmt::format("{}{}", kPassThroughPrefix, property.first);
-    KafkaConfig alone;
-    alone.librdkafka = {property};
-    Add(option, MakeProducerConf(alone, config_.pipeline, alone.max_batch_bytes).status());
-    if (property.first.ends_with(".location")) {
-      CheckFile(option, fmt::format("[kafka.librdkafka] {}", property.first), property.second);
-    }
-  }
-
-  void CheckClient() {
-    const absl::Status status = CheckProducer(config_.kafka, config_.pipeline);
-    if (!status.ok()) {
-      const std::string option = OptionOf(MessageOf(status));
-      Add(option, option == kSection ? status : Annotate(status, option));
-    }
-  }
-
-  // The option whose property a message of librdkafka names; else the section, so that the message
-  // is dropped if an option of it has an error: it would only repeat it.
-  static std::string OptionOf(std::string_view message) {
-    constexpr std::pair<std::string_view, const char*> kProperties[] = {
-        {"ssl.ca.location", "kafka.ssl_ca_file"},
-        {"ssl.certificate.location", "kafka.ssl_certificate_file"},
-        {"ssl.key.location", "kafka.ssl_key_file"}};
-    for (const auto& [property, option] : kProperties) {
-      if (message.starts_with(property)) {
-        return option;
-      }
-    }
-    return kSection;
   }
 
   // The expression first, without the template: a template may be wrong because of it.

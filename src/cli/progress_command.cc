@@ -12,7 +12,7 @@
 #include "cli/progress_plan.h"
 #include "cli/progress_report.h"
 #include "cli/progress_writer.h"
-#include "kafka/admin/progress_topic.h"
+#include "sinks/registry.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -85,7 +85,8 @@ absl::StatusOr<ExitCode> ShowProgress(const ProgressFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadCheckedConfig(flags.config));
   WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressFor(loaded.config));
   const std::string& topic = address.topic;
-  const auto read = KafkaProgressTopic(loaded.config.kafka, -1).ReadExisting(address);
+  const auto sinks = MakeSinkFactory(loaded.config);
+  const auto read = sinks->OpenProgress({})->ReadExisting(address);
   const bool exists = !HasCode(read.status(), ErrorCode::kProgressMissing);
   if (!read.ok() && exists) {
     return read.status();

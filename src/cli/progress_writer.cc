@@ -7,17 +7,16 @@
 #include <utility>
 
 #include "base/system_clock.h"
-#include "kafka/admin/progress_topic.h"
 #include "postgres/pg_replication_source.h"
 #include "postgres/quote.h"
 #include "postgres/session.h"
+#include "sinks/registry.h"
 #include "stream/progress_record.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kWriteTimeout{30};
 // The server decodes the WAL up to the position.
 constexpr std::chrono::minutes kAdvanceTimeout{30};
 
@@ -49,12 +48,13 @@ absl::StatusOr<WrittenProgress> WritePlannedProgress(
   WR_ASSIGN_OR_RETURN(SourceInfo info, source.Open());
   WR_ASSIGN_OR_RETURN(const ProgressAddress address,
                       ProgressAddressOf(config, info.server.database));
-  WR_ASSIGN_OR_RETURN(const ProgressReading old,
-                      KafkaProgressTopic(config.kafka, -1).Read(address));
+  const auto sinks = MakeSinkFactory(config);
+  const auto topic = sinks->OpenProgress({});
+  WR_ASSIGN_OR_RETURN(const ProgressReading old, topic->Read(address));
   // Again: reading the topic takes time, in which a relay may have started.
   WR_ASSIGN_OR_RETURN(info.slot, source.InspectSlot());
   WR_ASSIGN_OR_RETURN(Progress record, plan(ProgressPlanInput{config, info, old.record, force}));
-  WR_ASSIGN_OR_RETURN(record, WriteAsNewRun(config, address.topic, std::move(record)));
+  WR_ASSIGN_OR_RETURN(record, WriteAsNewRun(*topic, address, std::move(record)));
   if (record.frontier > info.slot->confirmed_flush_lsn && record.frontier <= info.server.wal_end) {
     source.Close();
     WR_RETURN_IF_ERROR(AdvanceSlot(config.source, record.frontier));
@@ -62,13 +62,13 @@ absl::StatusOr<WrittenProgress> WritePlannedProgress(
   return WrittenProgress{address.topic, std::move(record)};
 }
 
-absl::StatusOr<Progress> WriteAsNewRun(const Config& config, const std::string& topic,
+absl::StatusOr<Progress> WriteAsNewRun(ProgressTopic& topic, const ProgressAddress& address,
                                        Progress record) {
   std::random_device random;
   record.run_id = fmt::format("{:08x}{:08x}", random(), random());
   record.sequence = 1;
   record.written = SystemClock().WallNow();
-  WR_RETURN_IF_ERROR(WriteProgress(config, topic, record, kWriteTimeout));
+  WR_RETURN_IF_ERROR(topic.Write(address, record));
   return record;
 }
 

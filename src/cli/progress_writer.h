@@ -32,8 +32,9 @@ absl::StatusOr<WrittenProgress> WritePlannedProgress(
     const std::function<absl::StatusOr<Progress>(const ProgressPlanInput&)>& plan);
 
 // Writes `record` as the first one of a new run, whose id, number and time are set here; returns
-// what was written. Errors: those of the topic, which must exist.
-absl::StatusOr<Progress> WriteAsNewRun(const Config& config, const std::string& topic,
+// what was written. Errors: those of ProgressTopic::Write(). REQUIRES: `topic` has read the
+// address.
+absl::StatusOr<Progress> WriteAsNewRun(ProgressTopic& topic, const ProgressAddress& address,
                                        Progress record);
 
 }  // namespace walrelay

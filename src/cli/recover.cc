@@ -13,13 +13,13 @@
 #include "cli/config_flags.h"
 #include "cli/progress_writer.h"
 #include "cli/time_flag.h"
-#include "kafka/admin/progress_topic.h"
 #include "recover/pg_recovery_source.h"
 #include "recover/recover_report.h"
 #include "recover/recovery.h"
 #include "recover/scanned_topics.h"
 #include "recover/table_rows.h"
 #include "republish/republish_producer.h"
+#include "sinks/registry.h"
 #include "stream/progress_record.h"
 #include "walrelay/error.h"
 
@@ -93,21 +93,22 @@ constexpr std::string_view kFailoverPlan = "failover";
 // The record in the pipeline's topic.
 class TopicProgress final : public RecoveryProgress {
  public:
-  explicit TopicProgress(const Config& config)
-      : config_(config), recording_(config.pipeline.records_progress()) {}
+  TopicProgress(const Config& config, SinkFactory& sinks)
+      : config_(config),
+        topic_(sinks.OpenProgress({})),
+        recording_(config.pipeline.records_progress()) {}
 
   absl::StatusOr<std::optional<Progress>> Read(const std::string& database) override {
     if (!recording_) {
       return std::nullopt;
     }
     WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(config_, database));
-    KafkaProgressTopic reader(config_.kafka, -1);
-    auto reading = reader.ReadExisting(address_);
+    auto reading = topic_->ReadExisting(address_);
     if (HasCode(reading.status(), ErrorCode::kProgressMissing) || IsRefusal(reading.status())) {
       return std::nullopt;
     }
     WR_RETURN_IF_ERROR(reading.status());
-    WR_ASSIGN_OR_RETURN(const bool settled, reader.IsSettled(address_.topic));
+    WR_ASSIGN_OR_RETURN(const bool settled, topic_->IsSettled(address_.topic));
     if (!settled) {
       return Error(ErrorCode::kTransactionUnended,
                    fmt::format("topic {} has an open transaction", address_.topic));
@@ -120,9 +121,9 @@ class TopicProgress final : public RecoveryProgress {
       return absl::OkStatus();
     }
     // Creates the topic.
-    absl::Status written = KafkaProgressTopic(config_.kafka, -1).Read(address_).status();
+    absl::Status written = topic_->Read(address_).status();
     if (written.ok()) {
-      written = WriteAsNewRun(config_, address_.topic, record).status();
+      written = WriteAsNewRun(*topic_, address_, record).status();
     }
     return IsRefusal(written) ? absl::OkStatus() : written;
   }
@@ -140,6 +141,7 @@ class TopicProgress final : public RecoveryProgress {
   }
 
   const Config& config_;
+  const std::unique_ptr<ProgressTopic> topic_;
   bool recording_;
   ProgressAddress address_;
 };
@@ -266,8 +268,9 @@ absl::StatusOr<ExitCode> Execute(const RecoverFlags& flags) {
       std::min(config.pipeline.max_in_flight_records, kMostInFlight);
   const SystemClock clock;
   PgRecoverySource source(config.source);
-  TableRows rows(config, RepublishProducers(config), clock, ReportsOf());
-  TopicProgress progress(config);
+  const auto sinks = MakeSinkFactory(config);
+  TableRows rows(config, RepublishProducers(*sinks), clock, ReportsOf());
+  TopicProgress progress(config, *sinks);
   ScannedTopics tails(config.kafka);
   Recovery recovery({.config = config,
                      .source = source,

@@ -16,7 +16,6 @@
 #include "cli/progress_writer.h"
 #include "cli/row_run.h"
 #include "cli/time_flag.h"
-#include "kafka/admin/progress_topic.h"
 #include "kafka/topics/topic_retention.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
@@ -25,6 +24,7 @@
 #include "publish/row_publisher.h"
 #include "republish/republish_producer.h"
 #include "route/topic_name.h"
+#include "sinks/registry.h"
 #include "stream/first_xid.h"
 
 namespace walrelay {
@@ -100,7 +100,8 @@ std::string_view Describe(RowOrder order) {
 }
 
 // From a position to xids, with the horizons of the progress record.
-absl::StatusOr<uint64_t> XidAfter(const Config& config, const std::string& text) {
+absl::StatusOr<uint64_t> XidAfter(const Config& config, SinkFactory& sinks,
+                                  const std::string& text) {
   const auto lsn = Lsn::Parse(text);
   if (!lsn || !lsn->valid()) {
     return Error(ErrorCode::kUsage,
@@ -109,8 +110,7 @@ absl::StatusOr<uint64_t> XidAfter(const Config& config, const std::string& text)
                              Printable(text, 60)));
   }
   WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressFor(config));
-  WR_ASSIGN_OR_RETURN(const ProgressReading reading,
-                      KafkaProgressTopic(config.kafka, -1).ReadExisting(address));
+  WR_ASSIGN_OR_RETURN(const ProgressReading reading, sinks.OpenProgress({})->ReadExisting(address));
   const std::optional<Progress>& record = reading.record;
   WR_ASSIGN_OR_RETURN(PgConnection connection,
                       ConnectTo(config.source, ConnectionPurpose::kReplication));
@@ -125,12 +125,13 @@ absl::StatusOr<uint64_t> XidAfter(const Config& config, const std::string& text)
                      "--after-id or --id instead.");
 }
 
-absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Config& config) {
+absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Config& config,
+                                         SinkFactory& sinks) {
   RowSelection selection = flags.selection;
   WR_ASSIGN_OR_RETURN(selection.since, ParseTimeFlag("--since", flags.since));
   WR_ASSIGN_OR_RETURN(selection.until, ParseTimeFlag("--until", flags.until));
   if (!flags.after_lsn.empty()) {
-    WR_ASSIGN_OR_RETURN(selection.xid_from, XidAfter(config, flags.after_lsn));
+    WR_ASSIGN_OR_RETURN(selection.xid_from, XidAfter(config, sinks, flags.after_lsn));
   }
   if (selection.selects_all() != flags.all) {
     return flags.all ? Error(ErrorCode::kUsage, "--all excludes every other selection of rows")
@@ -175,7 +176,8 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, const RepublishFlags& 
 }
 
 absl::Status Republish(const Config& config, const RepublishFlags& flags) {
-  WR_ASSIGN_OR_RETURN(RowSelection selection, SelectionOf(flags, config));
+  const auto sinks = MakeSinkFactory(config);
+  WR_ASSIGN_OR_RETURN(RowSelection selection, SelectionOf(flags, config, *sinks));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   const size_t ids = selection.ids.size();
   const RowSelection selected = selection;
@@ -210,7 +212,7 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
   WR_ASSIGN_OR_RETURN(
       const auto publisher,
       RowPublisher::Create(
-          config, flags.dry_run ? PrintingProducers(flags.json) : RepublishProducers(config), clock,
+          config, flags.dry_run ? PrintingProducers(flags.json) : RepublishProducers(*sinks), clock,
           std::move(options)));
   WR_CHECK(publisher->UseTables(reader.tables(), reader.relations()),
            "the reader reads configured tables");

@@ -13,8 +13,8 @@
 #include "cli/config_directory.h"
 #include "cli/event_printer.h"
 #include "daemon/daemon.h"
-#include "kafka/client/conf.h"
 #include "postgres/connection_parameters.h"
+#include "sinks/registry.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
@@ -71,13 +71,14 @@ void LogStart(const ProcessSpec& spec) {
     }
     const SourceConfig& source = pipeline.config->source;
     const LogScope scope(IdentityOf(source));
+    const SinkLibrary library = MakeSinkFactory(*pipeline.config)->library();
     LogInfo("starting", fmt::format("walrelay is starting on slot {}", source.slot),
             {{"version", Version()},
              {"commit", Commit()},
              {"file", pipeline.file},
              {"postgres", DescribeDsn(source)},
              {"kafka", pipeline.config->kafka.bootstrap_servers},
-             {"librdkafka", LibrdkafkaVersion()}});
+             {library.name, library.version}});
     if (!pipeline.import_summary.empty()) {
       LogInfo("imported", pipeline.import_summary, {{"file", pipeline.file}});
     }

@@ -15,11 +15,11 @@
 #include "cli/config_flags.h"
 #include "cli/progress_writer.h"
 #include "config/choices.h"
-#include "kafka/admin/progress_topic.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 #include "prune/outbox_partitions.h"
 #include "setup/setup_script.h"
+#include "sinks/registry.h"
 
 namespace walrelay {
 namespace {
@@ -152,8 +152,9 @@ void NoteMissingRecord(const Config& config) {
   if (!address.ok() || config.kafka.bootstrap_servers.empty()) {
     return;
   }
-  const auto reading =
-      KafkaProgressTopic(config.kafka, -1, {.patience = kProgressPatience}).ReadExisting(*address);
+  const auto reading = MakeSinkFactory(config)
+                           ->OpenProgress({.patience = kProgressPatience})
+                           ->ReadExisting(*address);
   if (HasCode(reading.status(), ErrorCode::kProgressMissing) ||
       (reading.ok() && !reading->record)) {
     fmt::print(

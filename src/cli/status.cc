@@ -14,14 +14,13 @@
 #include "cli/config_flags.h"
 #include "cli/local_relays.h"
 #include "http/http_client.h"
-#include "kafka/admin/progress_topic.h"
-#include "kafka/client/reaper.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/outbox_tables.h"
 #include "postgres/session.h"
 #include "postgres/slot_query.h"
 #include "postgres/table_survey.h"
+#include "sinks/registry.h"
 #include "slot/slot_risk_classifier.h"
 #include "status/status_report.h"
 #include "stream/progress_record.h"
@@ -63,9 +62,10 @@ absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
   return HttpGet(config.http.listen, path, kRequestTimeout);
 }
 
-// nullopt: there is no record. `reaper` closes the client, which may take longer than a command.
+// nullopt: there is no record. A client of `sinks` may take longer to close than a command.
 absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
-                                                   const std::string& database, Reaper& reaper) {
+                                                   const std::string& database,
+                                                   SinkFactory& sinks) {
   if (!config.pipeline.records_progress()) {
     return std::nullopt;
   }
@@ -73,9 +73,7 @@ absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
     return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set");
   }
   WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressOf(config, database));
-  auto reading = KafkaProgressTopic(config.kafka, /*stop_fd=*/-1,
-                                    {.reaper = &reaper, .patience = kRecordPatience})
-                     .ReadExisting(address);
+  auto reading = sinks.OpenProgress({.patience = kRecordPatience})->ReadExisting(address);
   if (HasCode(reading.status(), ErrorCode::kProgressMissing)) {
     return std::nullopt;
   }
@@ -89,11 +87,11 @@ absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
 }
 
 absl::Status SurveyInto(StatusReport& report, PgConnection& connection, const Config& config,
-                        Reaper& reaper) {
+                        SinkFactory& sinks) {
   WR_ASSIGN_OR_RETURN(
       const std::vector<TableInfo> tables,
       ReadTableInfo(connection, config.source.publication, config.source.tables, kRequestTimeout));
-  const auto record = ReadRecord(config, connection.database(), reaper);
+  const auto record = ReadRecord(config, connection.database(), sinks);
   report.record_failure = record.status();
   WR_ASSIGN_OR_RETURN(report.snapshot.tables, SurveyTables(connection, config.source, tables,
                                                            record.ok() ? *record : std::nullopt,
@@ -102,7 +100,7 @@ absl::Status SurveyInto(StatusReport& report, PgConnection& connection, const Co
 }
 
 // The report of a relay that does not answer: what the slot and the tables show.
-absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config, Reaper& reaper) {
+absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config, SinkFactory& sinks) {
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   WR_ASSIGN_OR_RETURN(SlotSample slot, ReadSlotSample(connection, config.source, kRequestTimeout));
   slot.risk = SlotRiskClassifier().Classify(slot);
@@ -114,7 +112,7 @@ absl::StatusOr<StatusReport> ReadFromPostgres(const Config& config, Reaper& reap
                       .relay_answered = false};
   report.snapshot.slot = std::move(slot);
   if (config.metrics.table_count_interval > Micros(0)) {
-    WR_RETURN_IF_ERROR(SurveyInto(report, connection, config, reaper));
+    WR_RETURN_IF_ERROR(SurveyInto(report, connection, config, sinks));
   }
   return report;
 }
@@ -141,7 +139,7 @@ void WarnOfAnotherRelay(const Config& config, std::string_view status) {
 }
 
 // Returns the text to show. The listener may be another user's, so its answer is escaped.
-absl::StatusOr<std::string> FetchStatus(const Config& config, bool json, Reaper& reaper) {
+absl::StatusOr<std::string> FetchStatus(const Config& config, bool json, SinkFactory& sinks) {
   const auto answer = Get(config, json ? "/status.json" : "/status.txt");
   if (answer.ok() && answer->status == 200) {
     const auto other = json ? answer : Get(config, "/status.json");
@@ -159,7 +157,7 @@ absl::StatusOr<std::string> FetchStatus(const Config& config, bool json, Reaper&
                                            config.http.listen, answer->status))
                        : answer.status();
   }
-  WR_ASSIGN_OR_RETURN(const StatusReport report, ReadFromPostgres(config, reaper));
+  WR_ASSIGN_OR_RETURN(const StatusReport report, ReadFromPostgres(config, sinks));
   return json ? StatusJson(report) : StatusText(report);
 }
 
@@ -199,9 +197,9 @@ absl::StatusOr<ExitCode> Execute(const StatusFlags& flags) {
     return Probe(loaded.config, flags.probe);
   }
   // An error does not end --watch: the relay may be restarting.
-  Reaper reaper;
+  const auto sinks = MakeSinkFactory(loaded.config, {.close_in_background = true});
   while (true) {
-    const auto text = FetchStatus(loaded.config, flags.json, reaper);
+    const auto text = FetchStatus(loaded.config, flags.json, *sinks);
     if (text.ok()) {
       Show(*text, flags.json, flags.watch);
     } else if (const ExitCode code = Report(text.status()); !flags.watch) {

@@ -4,8 +4,8 @@
 
 #include "cli/commands.h"
 #include "cli/commit.h"
-#include "kafka/client/conf.h"
 #include "postgres/connection.h"
+#include "sinks/registry.h"
 
 namespace walrelay {
 namespace {
@@ -22,19 +22,26 @@ absl::StatusOr<ExitCode> Execute(const VersionFlags& flags) {
   const int libpq = LibpqVersion();
   const std::string libpq_text = fmt::format("{}.{}", libpq / 10000, libpq % 10000);
   if (flags.json) {
-    fmt::print(R"({{"version":"{}","commit":"{}","compiler":"{}","libpq":"{}","librdkafka":"{}"}})"
-               "\n",
-               Version(), Commit(), Compiler(), libpq_text, LibrdkafkaVersion());
+    fmt::print(R"({{"version":"{}","commit":"{}","compiler":"{}","libpq":"{}")", Version(),
+               Commit(), Compiler(), libpq_text);
   } else {
-    fmt::print("walrelay {}\n  commit     {}\n  built with {}\n  libpq      {}\n  librdkafka {}\n",
-               Version(), Commit(), Compiler(), libpq_text, LibrdkafkaVersion());
+    fmt::print("walrelay {}\n  commit     {}\n  built with {}\n  libpq      {}\n", Version(),
+               Commit(), Compiler(), libpq_text);
   }
+  for (const SinkLibrary& library : SinkLibraries()) {
+    if (flags.json) {
+      fmt::print(R"(,"{}":"{}")", library.name, library.version);
+    } else {
+      fmt::print("  {:<10} {}\n", library.name, library.version);
+    }
+  }
+  fmt::print("{}", flags.json ? "}\n" : "");
   return ExitCode::kOk;
 }
 
 }  // namespace
 
-// The versions of libpq and librdkafka are those loaded at run time.
+// The versions of libpq and of the sinks' libraries are those loaded at run time.
 Command VersionCommand() {
   return MakeCommand<VersionFlags>("version", "Print the versions of walrelay and its libraries",
                                    Declare, Execute);

@@ -1,8 +1,8 @@
 // Producers of commands that publish rows beside a running relay.
 #pragma once
 
-#include "walrelay/config.h"
 #include "walrelay/sink.h"
+#include "walrelay/sink_factory.h"
 
 namespace walrelay {
 
@@ -10,8 +10,8 @@ namespace walrelay {
 // rules for topics. Never with a transactional id, also with pipeline.mode = "exactly_once":
 // the relay's id would fence the relay, and with another one the records of a run could only be
 // committed in pieces, so that a repeated run would repeat records all the same. Consumers that
-// read committed records see a record as soon as it is acknowledged. `config` must outlive the
-// factory.
-ProducerFactory RepublishProducers(const Config& config);
+// read committed records see a record as soon as it is acknowledged. `sinks` must outlive the
+// result.
+ProducerFactory RepublishProducers(SinkFactory& sinks);
 
 }  // namespace walrelay

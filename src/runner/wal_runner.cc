@@ -13,9 +13,6 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "config/routing_digest.h"
-#include "kafka/admin/progress_topic.h"
-#include "kafka/client/conf.h"
-#include "kafka/producer/kafka_producer.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/pg_replication_source.h"
 #include "postgres/pg_snapshot_source.h"
@@ -23,6 +20,7 @@
 #include "postgres/slot_sampler.h"
 #include "prune/prune_thread.h"
 #include "relay/event_loop.h"
+#include "sinks/registry.h"
 #include "relay/relay.h"
 
 namespace walrelay {
@@ -30,6 +28,7 @@ namespace {
 
 // The relay's thread waits for brokers that send nothing of the record.
 constexpr std::chrono::seconds kProgressPatience{10};
+constexpr std::chrono::seconds kProgressWriteTimeout{5};
 // The greatest age of unconfirmed WAL with which rows are pruned.
 constexpr std::chrono::seconds kLongestLag{60};
 
@@ -125,6 +124,16 @@ std::unique_ptr<ControlServer> StartControl(const Config& config, const StatusBo
   return *std::move(server);
 }
 
+// `delivery_details`: the headers of a delivery are read only if they are printed. The metrics are
+// shared, because a client that is being closed may outlive the pipeline.
+SinkOptions SinkOptionsFor(std::shared_ptr<Metrics> metrics, bool delivery_details) {
+  return {.delivery_details = delivery_details,
+          .warn_of_deletion = true,
+          .close_in_background = true,
+          .on_partitions_changed = [metrics] { metrics->partition_count_changes->Increment(); },
+          .on_topic_created = [metrics] { metrics->topics_created->Increment(); }};
+}
+
 // A relay's knowledge of its source.
 class WalHandover final : public Handover {
  public:
@@ -154,21 +163,23 @@ class WalRunner final : public PipelineRunner {
         // interrupts a connection attempt, which is the only thing that blocks the thread.
         source_(config_.source, stop_.fd(), [this] { board_->Beat(clock_.Now()); }),
         snapshots_(config_.source, source_),
+        sinks_(MakeSinkFactory(config_, SinkOptionsFor(metrics_, host.observer != nullptr))),
         // The reader beats as well: reading the record may take long.
-        progress_(config_.kafka, stop_.fd(),
-                  {.reaper = &reaper_,
-                   .patience = kProgressPatience,
-                   .alive = [this] { board_->Beat(clock_.Now()); }}),
+        progress_(sinks_->OpenProgress({.stop_fd = stop_.fd(),
+                                        .patience = kProgressPatience,
+                                        .write_timeout = kProgressWriteTimeout,
+                                        .alive = [this] { board_->Beat(clock_.Now()); }})),
         relay_({.config = config_,
                 .clock = clock_,
                 .source = source_,
-                .make_producer = MakeFactory(host.observer != nullptr),
+                .make_producer =
+                    [this](const ProducerRequest& request) { return sinks_->Make(request); },
                 .metrics = *metrics_,
                 .board = *board_,
                 .observer = host.observer,
                 .seed = std::random_device()(),
                 .snapshots = config_.source.wait_visible ? &snapshots_ : nullptr,
-                .progress = &progress_,
+                .progress = progress_.get(),
                 .routing = RoutingDigest(config_),
                 .memory = MemoryOf(parts.handover.get())},
                std::move(router)),
@@ -184,7 +195,7 @@ class WalRunner final : public PipelineRunner {
   std::shared_ptr<const Handover> handover() const override {
     return std::make_shared<WalHandover>(relay_.memory());
   }
-  bool WaitForClients(Micros timeout) override { return reaper_.Wait(timeout); }
+  bool WaitForClients(Micros timeout) override { return sinks_->WaitForClients(timeout); }
 
  private:
   // Control socket and sampler have threads that call the loop and the board.
@@ -206,31 +217,6 @@ class WalRunner final : public PipelineRunner {
     const PruneThread pruning;
   };
 
-  // The relay calls the factory for each new producer. The configuration is built each time,
-  // because librdkafka takes ownership of it, and password files are read again with it.
-  ProducerFactory MakeFactory(bool delivery_details) {
-    KafkaProducer::Options options = KafkaProducer::OptionsFor(config_.kafka);
-    // The headers of a delivery are read only if they are printed.
-    options.delivery_details = delivery_details;
-    options.warn_of_deletion = true;
-    options.reaper = &reaper_;
-    // Shared: a client that is being closed may outlive the pipeline.
-    options.on_partitions_changed = [metrics = metrics_] {
-      metrics->partition_count_changes->Increment();
-    };
-    options.on_topic_created = [metrics = metrics_] { metrics->topics_created->Increment(); };
-    return [this,
-            options](const ProducerRequest& request) -> absl::StatusOr<std::unique_ptr<Producer>> {
-      WR_ASSIGN_OR_RETURN(KafkaConf conf,
-                          MakeProducerConf(config_.kafka, config_.pipeline, request.max_batch_bytes,
-                                           request.transactional_id));
-      KafkaProducer::Options own = options;
-      own.progress = request.progress;
-      own.commit_limit = request.commit_limit;
-      return KafkaProducer::Create(std::move(conf), own);
-    };
-  }
-
   // The router refers to it, too.
   const std::shared_ptr<const Config> owned_config_;
   const Config& config_;
@@ -239,10 +225,10 @@ class WalRunner final : public PipelineRunner {
   const std::shared_ptr<StatusBoard> board_;
   const std::shared_ptr<Metrics> metrics_;
   const StopRequest& stop_;
-  Reaper reaper_;  // before the relay, whose producers it closes
   PgReplicationSource source_;
   PgSnapshotSource snapshots_;
-  KafkaProgressTopic progress_;
+  const std::unique_ptr<SinkFactory> sinks_;  // before the relay, whose producers it closes
+  const std::unique_ptr<ProgressTopic> progress_;
   Relay relay_;
   EventLoop loop_;
   std::optional<Observers> observers_;  // last: its threads use the other members

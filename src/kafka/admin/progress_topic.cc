@@ -31,7 +31,6 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 constexpr size_t kMostTopicsOfSlot = 16;
 constexpr int kListMillis = 5'000;
 constexpr int kAliveMillis = 1'000;
-constexpr std::chrono::seconds kWriteTimeout{5};
 
 absl::StatusOr<ProgressReading> ReadLatest(ProgressConsumer& consumer,
                                            const ProgressAddress& address, MissingTopic missing,
@@ -193,8 +192,9 @@ absl::Status KafkaProgressTopic::Write(const ProgressAddress& address, const Pro
   Config config;
   config.kafka = kafka_;
   return Call<bool>(
-             [config, address, record](const std::stop_token& /*stop*/) -> absl::StatusOr<bool> {
-               WR_RETURN_IF_ERROR(WriteProgress(config, address.topic, record, kWriteTimeout));
+             [config, address, record, timeout = options_.write_timeout](
+                 const std::stop_token& /*stop*/) -> absl::StatusOr<bool> {
+               WR_RETURN_IF_ERROR(WriteProgress(config, address.topic, record, timeout));
                return true;
              },
              address.topic, stop_fd_, options_)

@@ -31,6 +31,8 @@ class KafkaProgressTopic final : public ProgressTopic {
     Reaper* reaper = nullptr;
     // How long a call waits for brokers that send nothing.
     Micros patience = std::chrono::seconds(20);
+    // How long Write() waits for the acknowledgement, at most twice.
+    Micros write_timeout = std::chrono::seconds(5);
     // Called about once a second while a call waits, on the caller's thread; may be empty.
     std::function<void()> alive;
   };
@@ -42,8 +44,7 @@ class KafkaProgressTopic final : public ProgressTopic {
       : KafkaProgressTopic(kafka, stop_fd, Options()) {}
 
   absl::StatusOr<ProgressReading> Read(const ProgressAddress& address) override;
-  // The same, but creates nothing: WR-4018 if the topic does not exist.
-  absl::StatusOr<ProgressReading> ReadExisting(const ProgressAddress& address);
+  absl::StatusOr<ProgressReading> ReadExisting(const ProgressAddress& address) override;
   std::vector<Progress> ReadOfSlot(std::string_view slot) override;
   absl::StatusOr<bool> IsSettled(const std::string& topic) override;
   absl::Status Write(const ProgressAddress& address, const Progress& record) override;

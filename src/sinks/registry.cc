@@ -1,0 +1,17 @@
+#include "sinks/registry.h"
+
+#include <utility>
+
+#include "kafka/factory/kafka_sink_factory.h"
+
+namespace walrelay {
+
+std::unique_ptr<SinkFactory> MakeSinkFactory(const Config& config, SinkOptions options) {
+  return std::make_unique<KafkaSinkFactory>(config, std::move(options));
+}
+
+std::vector<SinkLibrary> SinkLibraries() {
+  return {KafkaSinkFactory::Library()};
+}
+
+}  // namespace walrelay
