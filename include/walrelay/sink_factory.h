@@ -8,14 +8,21 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "walrelay/clock.h"
 #include "walrelay/progress.h"
+#include "walrelay/record.h"
 #include "walrelay/sink.h"
 
 namespace walrelay {
@@ -48,6 +55,53 @@ struct SinkLibrary {
   std::string version;
 };
 
+// A record as it is stored. Null and empty keys and values are distinct.
+struct StoredRecord {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t offset = 0;
+  std::optional<std::string> key;
+  std::optional<std::string> value;
+  std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+  std::optional<WallTime> timestamp;  // in milliseconds; nullopt: the record has none
+};
+
+// A stored record, valid during a callback, like the views that it returns. Null and empty ones are
+// distinct.
+class TopicRecord {
+ public:
+  using Text = std::optional<std::string_view>;
+
+  virtual ~TopicRecord() = default;
+
+  virtual int32_t partition() const = 0;
+  virtual int64_t offset() const = 0;
+  virtual Text key() const = 0;
+  virtual Text value() const = 0;
+  // In milliseconds; nullopt if the record has none.
+  virtual std::optional<WallTime> timestamp() const = 0;
+  // The last header of this name; nullopt: there is none, or it is null.
+  virtual Text Header(const char* name) const = 0;
+  // In their order.
+  virtual std::vector<std::pair<std::string_view, Text>> headers() const = 0;
+};
+
+// Reads topics record by record, so that memory is bounded. Not thread-safe. Blocks.
+class TopicReader {
+ public:
+  using OnRecord = std::function<absl::Status(const TopicRecord&)>;
+
+  virtual ~TopicReader() = default;
+
+  // Reads all records of a topic that are committed; with `since`, of each partition the first one
+  // with that timestamp or a later one, and all after it. `on_record` gets those of each partition
+  // in the order of their offsets; its error ends the scan. A topic that does not exist has none.
+  // Returns why the records do not count, because they may not be stored safely; "": they count.
+  // Errors: WR-4001, also after `timeout` or for a partition without a leader, WR-4005, WR-4007.
+  virtual absl::StatusOr<std::string> Scan(const std::string& topic, std::optional<WallTime> since,
+                                           Micros timeout, const OnRecord& on_record) = 0;
+};
+
 class SinkFactory {
  public:
   // Gets the name of an option, and the error of its value.
@@ -68,6 +122,36 @@ class SinkFactory {
 
   // Opens the progress topics. Connects to nothing yet.
   virtual std::unique_ptr<ProgressTopic> OpenProgress(ProgressOptions options) = 0;
+
+  // --- topics: each call connects with a client of its own, and blocks
+
+  // Errors: those of the configuration.
+  virtual absl::StatusOr<std::unique_ptr<TopicReader>> OpenReader() = 0;
+
+  // All records of the topics, sorted by topic, partition and offset; `since`: see
+  // TopicReader::Scan(). All are in memory at once. Blocks, for each topic for at most `timeout`.
+  // Errors: those of Scan().
+  virtual absl::StatusOr<std::vector<StoredRecord>> ReadTopics(
+      const std::vector<std::string>& topics, Micros timeout, std::optional<WallTime> since) = 0;
+
+  // The number of partitions of each topic that exists. Errors: WR-4001, WR-4006, WR-4007.
+  virtual absl::StatusOr<std::map<std::string, int, std::less<>>> CountPartitions(
+      const std::vector<std::string>& topics, Micros timeout) = 0;
+
+  // How long each topic keeps a record after the record's time. Topics are absent if that does not
+  // depend on the time, if it is unknown, or if they do not exist. Errors: WR-4001, WR-4006,
+  // WR-4007.
+  virtual absl::StatusOr<std::map<std::string, Micros, std::less<>>> ReadRetention(
+      const std::vector<std::string>& topics, Micros timeout) = 0;
+
+  // Sends one record, outside of any transaction, and waits for its acknowledgement. Blocks for at
+  // most twice `timeout`. Errors: those of a delivery; WR-4008 without an acknowledgement in time.
+  virtual absl::Status WriteRecord(const Record& record, Micros timeout) = 0;
+
+  // The partition of a record with this key in a topic with this number of partitions. Pure.
+  virtual int32_t PartitionOf(std::string_view key, int partitions) const = 0;
+
+  // --- clients
 
   // Waits until all clients that end in the background have ended, at most `timeout`. False: some
   // have not.

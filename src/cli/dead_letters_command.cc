@@ -103,7 +103,9 @@ absl::StatusOr<ExitCode> List(const DeadLettersFlags& flags) {
   selection.all = selection.codes.empty();
   uint64_t printed = 0;
   uint64_t more = 0;
-  WR_RETURN_IF_ERROR(DeadLetterTopic(loaded.config).ForEach([&](const DeadLetterEntry& entry) {
+  const auto sinks = MakeSinkFactory(loaded.config);
+  const DeadLetterTopic topic(loaded.config, *sinks);
+  WR_RETURN_IF_ERROR(topic.ForEach([&](const DeadLetterEntry& entry) {
     if (!selection.Includes(entry) || (flags.open && entry.retried)) {
       return absl::OkStatus();
     }
@@ -125,7 +127,9 @@ absl::StatusOr<ExitCode> Show(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const LoadedConfig loaded, Load(flags.config));
   WR_ASSIGN_OR_RETURN(const DeadLetterId id, IdOf(flags.show));
   bool found = false;
-  WR_RETURN_IF_ERROR(DeadLetterTopic(loaded.config).ForEach([&](const DeadLetterEntry& entry) {
+  const auto sinks = MakeSinkFactory(loaded.config);
+  const DeadLetterTopic topic(loaded.config, *sinks);
+  WR_RETURN_IF_ERROR(topic.ForEach([&](const DeadLetterEntry& entry) {
     if (entry.id == id) {
       found = true;
       fmt::print("{}", flags.json ? DeadLetterJson(entry, loaded.config, /*with_row=*/true) + "\n"
@@ -142,7 +146,8 @@ absl::StatusOr<ExitCode> Show(const DeadLettersFlags& flags) {
 
 // Routes the letters and publishes none. One that cannot be routed is reported when it is
 // published.
-absl::StatusOr<RecordAges> ReadAges(const Config& config, RetryOptions options) {
+absl::StatusOr<RecordAges> ReadAges(const Config& config, SinkFactory& sinks,
+                                    RetryOptions options) {
   RecordAges ages;
   options.make_producer = PrintingProducers(/*json=*/false);
   options.mark = false;
@@ -151,7 +156,7 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, RetryOptions options) 
     ages.Note(record.topic, record.timestamp);
     return false;
   };
-  WR_RETURN_IF_ERROR(RetryDeadLetters(config, options).status());
+  WR_RETURN_IF_ERROR(RetryDeadLetters(config, sinks, options).status());
   return ages;
 }
 
@@ -173,10 +178,10 @@ absl::StatusOr<ExitCode> Retry(const DeadLettersFlags& flags) {
                Printable(MessageOf(reason)));
   };
   if (!flags.dry_run) {
-    WR_RETURN_IF_ERROR(CheckDeletion(loaded.config, flags.accept_deletion, SystemClock(),
-                                     [&] { return ReadAges(loaded.config, options); }));
+    WR_RETURN_IF_ERROR(CheckDeletion(loaded.config, *sinks, flags.accept_deletion, SystemClock(),
+                                     [&] { return ReadAges(loaded.config, *sinks, options); }));
   }
-  WR_ASSIGN_OR_RETURN(const RetryCounts counts, RetryDeadLetters(loaded.config, options));
+  WR_ASSIGN_OR_RETURN(const RetryCounts counts, RetryDeadLetters(loaded.config, *sinks, options));
   fmt::print(flags.dry_run ? stderr : stdout, "{}{} published, {} failed, {} retried before\n",
              flags.dry_run ? "nothing was sent; the run would be: " : "", counts.published,
              counts.failed, counts.retried);

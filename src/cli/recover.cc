@@ -271,7 +271,7 @@ absl::StatusOr<ExitCode> Execute(const RecoverFlags& flags) {
   const auto sinks = MakeSinkFactory(config);
   TableRows rows(config, RepublishProducers(*sinks), clock, ReportsOf());
   TopicProgress progress(config, *sinks);
-  ScannedTopics tails(config.kafka);
+  ScannedTopics tails(*sinks);
   Recovery recovery({.config = config,
                      .source = source,
                      .rows = rows,
@@ -279,7 +279,7 @@ absl::StatusOr<ExitCode> Execute(const RecoverFlags& flags) {
                      .tails = tails,
                      .deleted_at_once =
                          [&](const RecordAges& ages) {
-                           return ReadDeletedAtOnce(config.kafka, ages, clock.WallNow());
+                           return ReadDeletedAtOnce(*sinks, ages, clock.WallNow());
                          }},
                     options);
   return Recover(config, flags, recovery);

@@ -16,7 +16,6 @@
 #include "cli/progress_writer.h"
 #include "cli/row_run.h"
 #include "cli/time_flag.h"
-#include "kafka/topics/topic_retention.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/row_reader.h"
@@ -201,7 +200,7 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
                flags.header, run);
   }
   if (!flags.dry_run) {
-    WR_RETURN_IF_ERROR(CheckDeletion(config, flags.accept_deletion, clock,
+    WR_RETURN_IF_ERROR(CheckDeletion(config, *sinks, flags.accept_deletion, clock,
                                      [&] { return ReadAges(config, flags, selected, clock); }));
   }
   RowRun progress(rows);

@@ -33,13 +33,14 @@ ProducerFactory PrintingProducers(bool json) {
   };
 }
 
-absl::Status CheckDeletion(const Config& config, bool accept, const Clock& clock,
+absl::Status CheckDeletion(const Config& config, SinkFactory& sinks, bool accept,
+                           const Clock& clock,
                            const std::function<absl::StatusOr<RecordAges>()>& read_ages) {
   if (config.route.timestamp == TimestampSource::kNow) {
     return absl::OkStatus();
   }
   WR_ASSIGN_OR_RETURN(const RecordAges ages, read_ages());
-  const auto deleted = ReadDeletedAtOnce(config.kafka, ages, clock.WallNow());
+  const auto deleted = ReadDeletedAtOnce(sinks, ages, clock.WallNow());
   absl::Status found = deleted.status();
   if (deleted.ok() && !deleted->empty()) {
     std::string text;

@@ -10,12 +10,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/flag_set.h"
-#include "kafka/topics/topic_retention.h"
 #include "postgres/row_reader.h"
+#include "publish/record_ages.h"
 #include "publish/row_publisher.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/sink.h"
+#include "walrelay/sink_factory.h"
 
 namespace walrelay {
 
@@ -30,7 +31,8 @@ ProducerFactory PrintingProducers(bool json);
 // `read_ages` finds out the records' ages without publishing any. WR-4038 if topics would delete
 // some at once; with `accept`, a warning on standard error. Not with route.timestamp = "now", which
 // makes records new. Errors: those of `read_ages` and of ReadDeletedAtOnce().
-absl::Status CheckDeletion(const Config& config, bool accept, const Clock& clock,
+absl::Status CheckDeletion(const Config& config, SinkFactory& sinks, bool accept,
+                           const Clock& clock,
                            const std::function<absl::StatusOr<RecordAges>()>& read_ages);
 
 // Adds --accept-deletion, the `accept` of CheckDeletion().

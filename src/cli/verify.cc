@@ -9,6 +9,7 @@
 #include "dryrun/comparison.h"
 #include "dryrun/dry_run.h"
 #include "dryrun/record_collector.h"
+#include "sinks/registry.h"
 
 namespace walrelay {
 namespace {
@@ -55,7 +56,8 @@ absl::StatusOr<size_t> Verify(const Config& config, const VerifyFlags& flags) {
       record.timestamp.reset();  // the commit time of the event's row version is unknown
     }
   }
-  Comparison comparison(config.kafka, std::move(collector.records()),
+  const auto sinks = MakeSinkFactory(config);
+  Comparison comparison(*sinks, std::move(collector.records()),
                         scope.follow ? std::optional(started - kBefore) : std::nullopt,
                         scope.follow ? "" : config.route.commit_time_header);
   WR_RETURN_IF_ERROR(comparison.Find(seconds(flags.timeout)));

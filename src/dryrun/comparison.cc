@@ -8,7 +8,6 @@
 
 #include "base/system_clock.h"
 #include "base/text.h"
-#include "kafka/topics/topic_info.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -42,9 +41,9 @@ void EraseHeader(std::string_view name,
 
 }  // namespace
 
-Comparison::Comparison(const KafkaConfig& kafka, std::vector<ExpectedRecord> expected,
+Comparison::Comparison(SinkFactory& sinks, std::vector<ExpectedRecord> expected,
                        std::optional<WallTime> since, const std::string& ignored_header)
-    : kafka_(kafka),
+    : sinks_(sinks),
       since_(since),
       ignored_header_(ignored_header),
       expected_(std::move(expected)) {
@@ -55,7 +54,6 @@ Comparison::Comparison(const KafkaConfig& kafka, std::vector<ExpectedRecord> exp
     topics_.push_back(record.topic);
   }
   std::sort(topics_.begin(), topics_.end());
-  // Sorted and unique, for the binary search in CountPartitions().
   topics_.erase(std::unique(topics_.begin(), topics_.end()), topics_.end());
 }
 
@@ -65,7 +63,7 @@ absl::Status Comparison::Find(Micros timeout) {
   while (true) {
     // Reads everything each time, which is simpler than to continue at the previous ends: a run of
     // `verify` covers a minute or a few rows.
-    WR_ASSIGN_OR_RETURN(stored_, ReadTopics(kafka_, topics_, kKafkaTimeout, since_));
+    WR_ASSIGN_OR_RETURN(stored_, sinks_.ReadTopics(topics_, kKafkaTimeout, since_));
     for (StoredRecord& record : stored_) {
       EraseHeader(ignored_header_, record.headers);
     }
@@ -109,20 +107,16 @@ const StoredRecord* Comparison::Stored(const ExpectedRecord& record) const {
 }
 
 absl::Status Comparison::CountPartitions() {
-  const auto required = [this](std::string_view name) {
-    return std::binary_search(topics_.begin(), topics_.end(), name);
-  };
-  WR_ASSIGN_OR_RETURN(const std::vector<TopicInfo> info,
-                      ReadTopicInfo(kafka_, required, topics_.size(), kKafkaTimeout));
-  for (const TopicInfo& topic : info) {
-    partitions_[topic.name] = topic.partitions;
-  }
+  WR_ASSIGN_OR_RETURN(partitions_, sinks_.CountPartitions(topics_, kKafkaTimeout));
   return absl::OkStatus();
 }
 
 std::string Comparison::Differs(const ExpectedRecord& record, const StoredRecord& stored) const {
   const auto partitions = partitions_.find(record.topic);
-  return DifferenceOf(record, stored, partitions == partitions_.end() ? 0 : partitions->second);
+  const bool known = record.key && partitions != partitions_.end() && partitions->second > 0;
+  return DifferenceOf(
+      record, stored,
+      known ? std::optional(sinks_.PartitionOf(*record.key, partitions->second)) : std::nullopt);
 }
 
 }  // namespace walrelay

@@ -1,8 +1,10 @@
 // Comparison: compares the records in the topics with the expected records.
 //
-// Not thread-safe. Its methods block on Kafka.
+// Not thread-safe. Its methods block on the brokers.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,9 +12,8 @@
 #include "absl/status/status.h"
 #include "base/string_hash.h"
 #include "dryrun/record_difference.h"
-#include "kafka/topics/topic_reader.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
+#include "walrelay/sink_factory.h"
 
 namespace walrelay {
 
@@ -20,11 +21,11 @@ namespace walrelay {
 // or for single rows, not for a whole topic.
 class Comparison {
  public:
-  // `kafka` must outlive the comparison. `since`: older records in the topics are ignored.
+  // `sinks` must outlive the comparison. `since`: older records in the topics are ignored.
   // Connects to nothing yet. The topics to read are those of `expected`. nullopt for `since`: all
   // records of the topics. `ignored_header`: a header of this name is not compared; "": every one
   // is.
-  Comparison(const KafkaConfig& kafka, std::vector<ExpectedRecord> expected,
+  Comparison(SinkFactory& sinks, std::vector<ExpectedRecord> expected,
              std::optional<WallTime> since, const std::string& ignored_header);
 
   // Reads the topics until every event is found or `timeout` has passed. An event that is not found
@@ -47,14 +48,14 @@ class Comparison {
   absl::Status CountPartitions();
   std::string Differs(const ExpectedRecord& record, const StoredRecord& stored) const;
 
-  const KafkaConfig& kafka_;
+  SinkFactory& sinks_;
   const std::optional<WallTime> since_;
   const std::string ignored_header_;
   std::vector<ExpectedRecord> expected_;
   std::vector<std::string> topics_;
   std::vector<StoredRecord> stored_;
-  StringMap<const StoredRecord*> index_;  // by identity; points into stored_
-  StringMap<int> partitions_;             // by topic
+  StringMap<const StoredRecord*> index_;                // by identity; points into stored_
+  std::map<std::string, int, std::less<>> partitions_;  // by topic
 };
 
 }  // namespace walrelay

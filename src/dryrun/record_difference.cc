@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "kafka/producer/partitioner.h"
 
 namespace walrelay {
 namespace {
@@ -81,14 +80,6 @@ std::string ByContent(const std::string& topic, const OwnedBytes& key, const Own
                      value ? " " + *value : "");
 }
 
-// nullopt: any partition is right (no key), or the number of partitions is unknown.
-std::optional<int32_t> PartitionOf(const ExpectedRecord& expected, int partitions) {
-  if (expected.partition || !expected.key || partitions == 0) {
-    return expected.partition;
-  }
-  return JavaPartition(*expected.key, partitions);
-}
-
 }  // namespace
 
 ExpectedRecord::ExpectedRecord(const Record& record)
@@ -129,9 +120,9 @@ std::vector<std::string> IdentitiesOf(const StoredRecord& stored) {
 }
 
 std::string DifferenceOf(const ExpectedRecord& expected, const StoredRecord& stored,
-                         int partitions) {
+                         std::optional<int32_t> key_partition) {
   // The partition first: if it differs, the record is in the wrong place, whatever it contains.
-  const auto partition = PartitionOf(expected, partitions);
+  const auto partition = expected.partition || !expected.key ? expected.partition : key_partition;
   if (partition && *partition != stored.partition) {
     return fmt::format("partition: walrelay {}, topic {}", *partition, stored.partition);
   }

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kafka/topics/topic_reader.h"
 #include "walrelay/record.h"
+#include "walrelay/sink_factory.h"
 
 namespace walrelay {
 
@@ -37,13 +37,11 @@ std::vector<std::string> IdentitiesOf(const StoredRecord& stored);
 
 // Describes the first difference, in the order partition, key, headers, value, timestamp; "" if
 // there is none. Headers of Debezium's context are compared by name only: their values depend on
-// the process. `partitions`: of the topic; unless it is 0, the partition of the key is compared
-// too.
+// the process. `key_partition`: where the topic has records with the key; nullopt: unknown.
 // Long values are shown from shortly before the first different byte, escaped and truncated to 200
 // bytes. Timestamps are compared in milliseconds, which is what Kafka stores, and only if both are
-// known. `partitions`: the topic's present number; after it was raised, older records may differ in
-// the partition.
+// known. After the number of partitions was raised, older records may differ in the partition.
 std::string DifferenceOf(const ExpectedRecord& expected, const StoredRecord& stored,
-                         int partitions);
+                         std::optional<int32_t> key_partition);
 
 }  // namespace walrelay

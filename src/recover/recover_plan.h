@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kafka/topics/topic_retention.h"
 #include "postgres/row_query.h"
+#include "publish/record_ages.h"
 #include "recover/new_slot.h"
 #include "stream/published_xids.h"
 #include "walrelay/clock.h"

@@ -29,7 +29,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kafka/topics/topic_retention.h"
+#include "publish/record_ages.h"
 #include "recover/missing_records.h"
 #include "recover/new_slot.h"
 #include "recover/published_records.h"

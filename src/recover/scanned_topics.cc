@@ -15,10 +15,10 @@ constexpr std::chrono::minutes kReadTimeout{30};
 absl::StatusOr<std::string> ScannedTopics::Read(const std::string& topic,
                                                 std::optional<WallTime> since,
                                                 const OnRecord& on_record) {
-  if (!scanner_) {
-    WR_ASSIGN_OR_RETURN(scanner_, TopicScanner::Create(config_));
+  if (reader_ == nullptr) {
+    WR_ASSIGN_OR_RETURN(reader_, sinks_.OpenReader());
   }
-  return scanner_->Scan(topic, since, kReadTimeout, [&](const ScannedRecord& record) {
+  return reader_->Scan(topic, since, kReadTimeout, [&](const TopicRecord& record) {
     return on_record(record.key(), record.value(), record.Header("id"));
   });
 }

@@ -26,8 +26,8 @@ constexpr std::chrono::hours kRunTimeout{24};
 // An error of one letter ends nothing: it is reported, and the next letter follows.
 class Retry {
  public:
-  Retry(const Config& config, const RetryOptions& options)
-      : config_(config), options_(options), topic_(config) {}
+  Retry(const Config& config, SinkFactory& sinks, const RetryOptions& options)
+      : config_(config), options_(options), topic_(config, sinks) {}
 
   absl::StatusOr<RetryCounts> Run() {
     WR_RETURN_IF_ERROR(Prepare());
@@ -207,8 +207,9 @@ bool DeadLetterSelection::Includes(const DeadLetterEntry& entry) const {
   return all || ids.contains(entry.id) || (entry.letter && codes.contains(entry.letter->code));
 }
 
-absl::StatusOr<RetryCounts> RetryDeadLetters(const Config& config, const RetryOptions& options) {
-  return Retry(config, options).Run();
+absl::StatusOr<RetryCounts> RetryDeadLetters(const Config& config, SinkFactory& sinks,
+                                             const RetryOptions& options) {
+  return Retry(config, sinks, options).Run();
 }
 
 }  // namespace walrelay

@@ -13,6 +13,7 @@
 #include "republish/dead_letter_topic.h"
 #include "walrelay/config.h"
 #include "walrelay/sink.h"
+#include "walrelay/sink_factory.h"
 
 namespace walrelay {
 
@@ -52,6 +53,7 @@ struct RetryOptions {
 // reported, and gets no further dead letter. Without trust_topic, and for truncated and transformed
 // rows, the row is read from its table. Blocks. Errors of Postgres and Kafka end the run: the
 // letters that were published before are marked, if Kafka is still available.
-absl::StatusOr<RetryCounts> RetryDeadLetters(const Config& config, const RetryOptions& options);
+absl::StatusOr<RetryCounts> RetryDeadLetters(const Config& config, SinkFactory& sinks,
+                                             const RetryOptions& options);
 
 }  // namespace walrelay

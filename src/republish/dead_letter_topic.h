@@ -19,6 +19,7 @@
 #include "encode/stored_dead_letter.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
+#include "walrelay/sink_factory.h"
 
 namespace walrelay {
 
@@ -35,23 +36,23 @@ struct DeadLetterEntry {
 
 class DeadLetterTopic {
  public:
-  // REQUIRES: the configuration names the topic, and outlives the object.
-  explicit DeadLetterTopic(const Config& config);
+  // REQUIRES: the configuration names the topic, and outlives the object, as `sinks` does.
+  DeadLetterTopic(const Config& config, SinkFactory& sinks);
 
   // Reads the topic twice: first the marks, then the letters that it has now, those of each
   // partition in their order, for at most `timeout`. An error of `on_entry` ends the reading. A
-  // topic that does not exist has no letters. Errors: those of TopicScanner.
+  // topic that does not exist has no letters. Errors: those of TopicReader.
   absl::Status ForEach(const std::function<absl::Status(const DeadLetterEntry&)>& on_entry,
                        Micros timeout = kReadTimeout) const;
   static constexpr Micros kReadTimeout = std::chrono::minutes(10);
 
   // Writes a mark, and waits for its acknowledgement. `run`: the value of the header. Errors: those
-  // of WriteRecord(). REQUIRES: at least one letter, at most kLettersOfMark.
+  // of SinkFactory::WriteRecord(). REQUIRES: at least one letter, at most kLettersOfMark.
   absl::Status MarkRetried(std::span<const DeadLetterId> letters, std::string_view run) const;
   static constexpr size_t kLettersOfMark = 1000;
 
  private:
-  const Config& config_;
+  SinkFactory& sinks_;
   const std::string& topic_;
 };
 

@@ -1,9 +1,16 @@
 #include "kafka/factory/kafka_sink_factory.h"
 
+#include <algorithm>
+
 #include "kafka/admin/progress_topic.h"
+#include "kafka/admin/record_writer.h"
 #include "kafka/client/conf.h"
 #include "kafka/factory/offline_check.h"
 #include "kafka/producer/kafka_producer.h"
+#include "kafka/producer/partitioner.h"
+#include "kafka/topics/topic_reader.h"
+#include "kafka/topics/topic_retention.h"
+#include "kafka/topics/topic_scanner.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -40,6 +47,56 @@ std::unique_ptr<ProgressTopic> KafkaSinkFactory::OpenProgress(ProgressOptions op
                                   .patience = options.patience,
                                   .write_timeout = options.write_timeout,
                                   .alive = std::move(options.alive)});
+}
+
+absl::StatusOr<std::unique_ptr<TopicReader>> KafkaSinkFactory::OpenReader() {
+  WR_ASSIGN_OR_RETURN(TopicScanner scanner, TopicScanner::Create(config_.kafka));
+  return std::make_unique<TopicScanner>(std::move(scanner));
+}
+
+absl::StatusOr<std::vector<StoredRecord>> KafkaSinkFactory::ReadTopics(
+    const std::vector<std::string>& topics, Micros timeout, std::optional<WallTime> since) {
+  return walrelay::ReadTopics(config_.kafka, topics, timeout, since);
+}
+
+absl::StatusOr<std::vector<TopicInfo>> KafkaSinkFactory::ReadInfo(
+    const std::vector<std::string>& topics, Micros timeout) const {
+  std::vector<std::string> sorted = topics;
+  std::sort(sorted.begin(), sorted.end());
+  const auto wanted = [&sorted](std::string_view name) {
+    return std::binary_search(sorted.begin(), sorted.end(), name);
+  };
+  return ReadTopicInfo(config_.kafka, wanted, topics.size(), timeout);
+}
+
+absl::StatusOr<std::map<std::string, int, std::less<>>> KafkaSinkFactory::CountPartitions(
+    const std::vector<std::string>& topics, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const std::vector<TopicInfo> found, ReadInfo(topics, timeout));
+  std::map<std::string, int, std::less<>> partitions;
+  for (const TopicInfo& topic : found) {
+    partitions[topic.name] = topic.partitions;
+  }
+  return partitions;
+}
+
+absl::StatusOr<std::map<std::string, Micros, std::less<>>> KafkaSinkFactory::ReadRetention(
+    const std::vector<std::string>& topics, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(const std::vector<TopicInfo> found, ReadInfo(topics, timeout));
+  std::map<std::string, Micros, std::less<>> kept;
+  for (const TopicInfo& topic : found) {
+    if (const auto duration = KeptFor(topic)) {
+      kept[topic.name] = *duration;
+    }
+  }
+  return kept;
+}
+
+absl::Status KafkaSinkFactory::WriteRecord(const Record& record, Micros timeout) {
+  return walrelay::WriteRecord(config_, record, timeout).status();
+}
+
+int32_t KafkaSinkFactory::PartitionOf(std::string_view key, int partitions) const {
+  return JavaPartition(key, partitions);
 }
 
 }  // namespace walrelay

@@ -18,7 +18,7 @@ int Millis(Micros duration) {
   return static_cast<int>(duration.count() / 1000);
 }
 
-StoredRecord Copy(const std::string& topic, const ScannedRecord& scanned) {
+StoredRecord Copy(const std::string& topic, const TopicRecord& scanned) {
   StoredRecord record{.topic = topic,
                       .partition = scanned.partition(),
                       .offset = scanned.offset(),
@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const KafkaConfig& kafka,
   for (const std::string& topic : topics) {
     WR_RETURN_IF_ERROR(scanner
                            .Scan(topic, since, timeout,
-                                 [&](const ScannedRecord& record) {
+                                 [&](const TopicRecord& record) {
                                    records.push_back(Copy(topic, record));
                                    return absl::OkStatus();
                                  })

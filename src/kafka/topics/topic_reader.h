@@ -2,30 +2,16 @@
 // demonstration, which verifies its result and cleans up.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
+#include "walrelay/sink_factory.h"
 
 namespace walrelay {
-
-// A record as it is stored, copied out of librdkafka's message.
-// `timestamp` has milliseconds; absent if the record has none. Null and empty keys and values are
-// distinct.
-struct StoredRecord {
-  std::string topic;
-  int32_t partition = 0;
-  int64_t offset = 0;
-  std::optional<std::string> key;
-  std::optional<std::string> value;
-  std::vector<std::pair<std::string, std::optional<std::string>>> headers;
-  std::optional<WallTime> timestamp;
-};
 
 // Sorted by topic, partition, offset. A topic that does not exist has no records. With `since`,
 // only the first record at that time or later and all records after it.

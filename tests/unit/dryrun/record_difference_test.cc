@@ -13,8 +13,8 @@ using ::testing::Not;
 class RecordDifferenceTest : public ::testing::Test {
  protected:
   ExpectedRecord Expected() const { return ExpectedRecord(record_); }
-  std::string Difference(int partitions = 0) const {
-    return DifferenceOf(Expected(), stored_, partitions);
+  std::string Difference(std::optional<int32_t> key_partition = std::nullopt) const {
+    return DifferenceOf(Expected(), stored_, key_partition);
   }
 
   std::vector<Header> headers_ = {{"id", "7"}, {"note", std::nullopt}};
@@ -52,15 +52,14 @@ TEST_F(RecordDifferenceTest, EachPartIsCompared) {
   EXPECT_EQ(Difference(), "partition: walrelay 4, topic 3");
 }
 
-// Expected values from `kafka-run-class org.apache.kafka.common.utils.Utils`, see partitioner_test.
-TEST_F(RecordDifferenceTest, PartitionOfAKeyIsThatOfTheJavaClient) {
-  EXPECT_EQ(Difference(1), "partition: walrelay 0, topic 3");
+TEST_F(RecordDifferenceTest, RecordIsInThePartitionOfItsKey) {
+  EXPECT_EQ(Difference(0), "partition: walrelay 0, topic 3");
   stored_.partition = 0;
-  EXPECT_EQ(Difference(1), "");
+  EXPECT_EQ(Difference(0), "");
   record_.key.reset();
   stored_.key.reset();
   stored_.partition = 3;
-  EXPECT_EQ(Difference(1), "") << "without a key any partition is correct";
+  EXPECT_EQ(Difference(0), "") << "without a key any partition is correct";
 }
 
 TEST_F(RecordDifferenceTest, UnsetTimestampIsNotCompared) {

@@ -10,6 +10,7 @@ namespace walrelay {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 class KafkaSinkFactoryTest : public testing::ProducerFixture {
  protected:
@@ -64,6 +65,29 @@ TEST_F(KafkaSinkFactoryTest, ProgressIsReadAsItWasWritten) {
   ASSERT_THAT(reading, IsOk());
   ASSERT_TRUE(reading->record.has_value());
   EXPECT_EQ(reading->record->frontier, Lsn(0x100));
+}
+
+TEST_F(KafkaSinkFactoryTest, TopicsAreReadAsTheyWereWritten) {
+  CreateTopic("orders", 2);
+  KafkaSinkFactory factory(config_, {});
+  ASSERT_THAT(factory.WriteRecord({.topic = "orders", .key = "a", .value = "1"}, testing::kTimeout),
+              IsOk());
+  const auto records = factory.ReadTopics({"orders", "missing"}, testing::kTimeout, std::nullopt);
+  ASSERT_THAT(records, IsOk());
+  ASSERT_EQ(records->size(), 1u);
+  EXPECT_EQ((*records)[0].partition, factory.PartitionOf("a", 2));
+  EXPECT_THAT(factory.CountPartitions({"orders", "missing"}, testing::kTimeout),
+              IsOkAndHolds(ElementsAre(Pair("orders", 2))));
+  const auto reader = factory.OpenReader();
+  ASSERT_THAT(reader, IsOk());
+  std::vector<std::string> values;
+  EXPECT_THAT((*reader)->Scan("orders", std::nullopt, testing::kTimeout,
+                              [&](const TopicRecord& record) {
+                                values.emplace_back(record.value().value_or("NULL"));
+                                return absl::OkStatus();
+                              }),
+              IsOk());
+  EXPECT_THAT(values, ElementsAre("1"));
 }
 
 }  // namespace

@@ -1,20 +1,14 @@
 #include "kafka/topics/topic_retention.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
-#include "fakes/status_matchers.h"
+#include <initializer_list>
+#include <utility>
 
 namespace walrelay {
 namespace {
 
 using std::chrono::hours;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-constexpr WallTime kNow = std::chrono::sys_days(std::chrono::year(2026) / 11 / 27);
 
 class TopicRetentionTest : public ::testing::Test {
  protected:
@@ -22,32 +16,15 @@ class TopicRetentionTest : public ::testing::Test {
     orders_.name = "orders";
     orders_.settings = {{"retention.ms", "86400000"}, {"cleanup.policy", "delete"}};
   }
-  std::vector<DeletedAtOnce> Deleted() const { return ages_.DeletedBy({&orders_, 1}, kNow); }
 
   TopicInfo orders_;
-  RecordAges ages_;
 };
 
-TEST_F(TopicRetentionTest, RecordsOlderThanTheRetentionAreCounted) {
-  ages_.Note("orders", kNow - hours(25));
-  ages_.Note("orders", kNow - hours(999));
-  ages_.Note("orders", kNow - hours(22));
-  ages_.Note("orders", std::nullopt);  // the producer's clock
-  ages_.Note("other", kNow - hours(999));
-  EXPECT_THAT(Deleted(), ElementsAre(DeletedAtOnce{"orders", hours(24), 2, 4}));
-  EXPECT_EQ(Describe(Deleted()[0]),
-            "2 of 4 records for topic orders: older than the 24 h for which it keeps records");
-  EXPECT_THAT(ages_.topics(), ElementsAre("orders", "other"));
-}
-
-TEST_F(TopicRetentionTest, YoungRecordsAreKept) {
-  ages_.Note("orders", kNow - hours(1));
-  ages_.Note("orders", kNow + hours(999));
-  EXPECT_THAT(Deleted(), IsEmpty());
+TEST_F(TopicRetentionTest, TopicKeepsRecordsForItsRetention) {
+  EXPECT_EQ(KeptFor(orders_), hours(24));
 }
 
 TEST_F(TopicRetentionTest, SettingsThatIgnoreTheTimeOfARecordDeleteNone) {
-  ages_.Note("orders", kNow - hours(999));
   const auto settings = orders_.settings;
   for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
            {"retention.ms", "-1"},
@@ -55,49 +32,10 @@ TEST_F(TopicRetentionTest, SettingsThatIgnoreTheTimeOfARecordDeleteNone) {
            {"message.timestamp.type", "LogAppendTime"}}) {
     orders_.settings = settings;
     orders_.settings[name] = value;
-    EXPECT_THAT(Deleted(), IsEmpty()) << name;
+    EXPECT_EQ(KeptFor(orders_), std::nullopt) << name;
   }
   orders_.settings.clear();  // the user may not read them
-  EXPECT_THAT(Deleted(), IsEmpty());
-}
-
-// Rows choose the times with route.timestamp = "column:NAME".
-TEST_F(TopicRetentionTest, AnyTimesAreCountedInLimitedMemory) {
-  const uint64_t count = 3 * RecordAges::kMostHours;
-  for (uint64_t i = 0; i < count; ++i) {
-    ages_.Note("orders", kNow - hours(48 + i));
-  }
-  ages_.Note("orders", WallTime::max());
-  ages_.Note("orders", WallTime::min());
-  ASSERT_EQ(Deleted().size(), 1u);
-  EXPECT_EQ(Deleted()[0].of, count + 2);
-  EXPECT_GE(Deleted()[0].records, count);
-}
-
-// An earlier hour rather than a later one: nothing is deleted unnoticed.
-TEST_F(TopicRetentionTest, RecordBeyondTheLimitOfHoursCountsAsOlder) {
-  for (size_t i = 0; i < RecordAges::kMostHours; ++i) {
-    ages_.Note("other", WallTime(hours(i)));
-  }
-  ages_.Note("orders", kNow - hours(1));
-  EXPECT_THAT(Deleted(), IsEmpty());
-  ages_.Note("orders", kNow - hours(30));  // its own hour becomes that of the topic
-  EXPECT_THAT(Deleted(), ElementsAre(DeletedAtOnce{"orders", hours(24), 2, 2}));
-  ages_.Note("orders", kNow - hours(2));
-  EXPECT_THAT(Deleted(), ElementsAre(DeletedAtOnce{"orders", hours(24), 3, 3}));
-}
-
-TEST_F(TopicRetentionTest, RecordsOfFurtherTopicsAreCountedOnly) {
-  for (size_t i = 0; i < RecordAges::kMostTopics; ++i) {
-    ages_.Note("topic-" + std::to_string(i), std::nullopt);
-  }
-  EXPECT_EQ(ages_.uncompared(), 0u);
-  ages_.Note("orders", kNow - hours(999));
-  ages_.Note("topic-0", kNow - hours(999));
-  EXPECT_EQ(ages_.uncompared(), 1u);
-  EXPECT_EQ(ages_.topics().size(), RecordAges::kMostTopics);
-  EXPECT_THAT(ReadDeletedAtOnce(KafkaConfig(), ages_, kNow),
-              HasError(ErrorCode::kKeptTooShortly, "1 records are for more topics"));
+  EXPECT_EQ(KeptFor(orders_), std::nullopt);
 }
 
 }  // namespace

@@ -21,15 +21,12 @@ class TopicScannerTest : public testing::ProducerFixture {
     std::vector<std::string> records;
     auto scanner = TopicScanner::Create(config_.kafka);
     EXPECT_THAT(scanner, IsOk());
-    const auto doubt =
-        scanner->Scan(topic, std::nullopt, kTimeout, [&](const ScannedRecord& record) {
-          const auto text = [](ScannedRecord::Text part) {
-            return std::string(part.value_or("-"));
-          };
-          records.push_back(text(record.Header("id")) + " " + text(record.key()) + "=" +
-                            text(record.value()));
-          return absl::OkStatus();
-        });
+    const auto doubt = scanner->Scan(topic, std::nullopt, kTimeout, [&](const TopicRecord& record) {
+      const auto text = [](TopicRecord::Text part) { return std::string(part.value_or("-")); };
+      records.push_back(text(record.Header("id")) + " " + text(record.key()) + "=" +
+                        text(record.value()));
+      return absl::OkStatus();
+    });
     EXPECT_THAT(doubt, IsOkAndHolds(""));
     return records;
   }
@@ -53,7 +50,7 @@ TEST_F(TopicScannerTest, PassesOnWhatARecordHas) {
   WaitForDeliveries(1);
   auto scanner = TopicScanner::Create(config_.kafka);
   ASSERT_THAT(scanner, IsOk());
-  const auto check = [](const ScannedRecord& record) {
+  const auto check = [](const TopicRecord& record) {
     EXPECT_EQ(record.partition(), 0);
     EXPECT_EQ(record.offset(), 0);
     EXPECT_EQ(record.timestamp(), WallTime(milliseconds(5)));
@@ -77,7 +74,7 @@ TEST_F(TopicScannerTest, AnErrorOfTheCallbackEndsTheScan) {
     values.clear();
     return scanner
         ->Scan("t", std::nullopt, kTimeout,
-               [&](const ScannedRecord& record) {
+               [&](const TopicRecord& record) {
                  values.emplace_back(record.value().value_or("-"));
                  return values.size() < most ? absl::OkStatus()
                                              : Error(ErrorCode::kUsage, "enough");
@@ -115,7 +112,7 @@ TEST_F(TopicScannerTest, AFullQueueDoesNotPauseTheScan) {
   ASSERT_THAT(scanner, IsOk());
   int read = 0;
   EXPECT_THAT(scanner->Scan("t", std::nullopt, std::chrono::seconds(10),
-                            [&](const ScannedRecord&) {
+                            [&](const TopicRecord&) {
                               ++read;
                               return absl::OkStatus();
                             }),
@@ -135,7 +132,7 @@ TEST_F(TopicScannerTest, NoBrokerIsAnError) {
   ASSERT_THAT(scanner, IsOk());
   StopBrokers();
   EXPECT_THAT(scanner->Scan("t", std::nullopt, milliseconds(300),
-                            [](const ScannedRecord&) { return absl::OkStatus(); }),
+                            [](const TopicRecord&) { return absl::OkStatus(); }),
               HasError(ErrorCode::kKafkaUnreachable));
 }
 
