@@ -63,6 +63,7 @@ FOLDERS = {
     "sinks": "kinds of sinks",
     "kafka/mock": "brokers for demo",
     "kafka/factory": "makes sinks",
+    "kafka/diagnosis": "doctor's checks",
     "kafka/admin": "settings, probes",
     "kafka/producer": "librdkafka",
     "kafka/topics": "readers, creation",
@@ -81,6 +82,7 @@ FOLDERS = {
     "slot": "health of the slot",
     "stream": "rules of a stream",
     "pgoutput": "protocol messages",
+    "findings": "results of checks",
     "base": "errors, logging, checks, small containers",
 }
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/config_flags.h"
-#include "doctor/findings.h"
+#include "findings/findings.h"
 #include "walrelay/config.h"
 
 namespace walrelay {

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "config/option.h"
-#include "doctor/checks.h"
+#include "findings/checks.h"
 #include "metrics/metrics.h"
 #include "walrelay/error.h"
 

@@ -15,7 +15,7 @@
 #include "config/option.h"
 #include "config/reference.h"
 #include "config/suggestion.h"
-#include "doctor/checks.h"
+#include "findings/checks.h"
 #include "metrics/metrics.h"
 #include "metrics/reference.h"
 

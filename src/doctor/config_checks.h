@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/loader.h"
-#include "doctor/findings.h"
+#include "findings/findings.h"
 
 namespace walrelay {
 

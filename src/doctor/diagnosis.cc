@@ -2,22 +2,18 @@
 
 #include <optional>
 
-#include "doctor/kafka_checks.h"
 #include "doctor/message_checks.h"
 #include "doctor/process_checks.h"
-#include "doctor/progress_checks.h"
 #include "doctor/prune_checks.h"
-#include "doctor/retention_checks.h"
 #include "doctor/server_checks.h"
 #include "doctor/slot_checks.h"
 #include "doctor/source_checks.h"
 #include "doctor/table_checks.h"
 #include "doctor/tls_checks.h"
-#include "doctor/transaction_checks.h"
 #include "doctor/visibility_checks.h"
-#include "doctor/write_probe_check.h"
 #include "postgres/session.h"
 #include "prune/prune_pass.h"
+#include "sinks/registry.h"
 
 namespace walrelay {
 namespace {
@@ -67,8 +63,8 @@ std::optional<SourceInfo> DiagnosePostgres(const Config& config, Depth depth, Fi
   return source;
 }
 
-// After Kafka: the progress record is the proof of what is published. On a connection of its own,
-// because the brokers may have taken half a minute to answer.
+// After the sink: the progress record is the proof of what is published. On a connection of its
+// own, because the brokers may have taken half a minute to answer.
 std::optional<Micros> DiagnoseTables(const Config& config, const SourceInfo& source,
                                      const std::optional<Progress>& record, Findings& out) {
   auto connection = ConnectTo(config.source);
@@ -102,11 +98,11 @@ void DiagnosePruning(const Config& config, Findings& out) {
 
 void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out) {
   const std::optional<SourceInfo> source = DiagnosePostgres(config, options.depth, out);
-  const auto topics = CheckKafka(config, options.depth, out);
-  const bool reached = topics.has_value();
+  const auto sink = MakeSinkDiagnosis(config, out);
+  const bool reached = sink->CheckTopics(options.depth);
   std::optional<Progress> record;
   if (reached && config.pipeline.records_progress()) {
-    record = CheckProgress(config, source, options.depth, out);
+    record = sink->CheckProgress(source, options.depth);
   }
   std::optional<Micros> oldest;
   if (options.depth == Depth::kAll && source) {
@@ -114,18 +110,18 @@ void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& o
     DiagnosePruning(config, out);
   }
   if (options.depth == Depth::kAll && reached) {
-    CheckRetention(config, *topics, oldest, out);
+    sink->CheckRetention(oldest);
   }
   if (reached && config.pipeline.exactly_once()) {
-    CheckTransactions(config, source ? source->server.database : "", options.depth, out);
+    sink->CheckTransactions(source ? source->server.database : "", options.depth);
   }
   // The only check that writes, and only to the topic that the operator names.
   if (!options.write_probe.empty()) {
-    CheckWriting(config, options.write_probe, out);
+    sink->CheckWriting(options.write_probe);
   }
   if (options.depth == Depth::kAll) {
     CheckCertificateFiles(config, out);
-    CheckProcess(config, out);
+    CheckProcess(config, *sink, out);
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "doctor/findings.h"
+#include "findings/findings.h"
 #include "walrelay/config.h"
 
 namespace walrelay {

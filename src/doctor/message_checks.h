@@ -1,7 +1,7 @@
 // Reports the roles that can publish events as logical messages.
 #pragma once
 
-#include "doctor/findings.h"
+#include "findings/findings.h"
 #include "postgres/connection.h"
 #include "walrelay/config.h"
 

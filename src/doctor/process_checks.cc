@@ -9,9 +9,8 @@
 
 #include "base/text.h"
 #include "http/http_client.h"
-#include "kafka/client/conf.h"
-#include "kafka/client/known_defects.h"
 #include "postgres/connection.h"
+#include "sinks/registry.h"
 
 namespace walrelay {
 namespace {
@@ -31,21 +30,11 @@ constexpr int64_t kJsonFactor = 320;
 constexpr double kLateAtPostgres = 0.05;
 constexpr double kTransactionsToJudgeBy = 20;
 
-void CheckLibraries(const Config& config, Findings& out) {
-  const std::string librdkafka = LibrdkafkaVersion();
-  out.Good("process.libraries", fmt::format("librdkafka {}, libpq {}.{}", librdkafka,
+void CheckLibraries(const Config& config, SinkDiagnosis& sink, Findings& out) {
+  const SinkLibrary library = MakeSinkFactory(config)->library();
+  out.Good("process.libraries", fmt::format("{} {}, libpq {}.{}", library.name, library.version,
                                             LibpqVersion() / 10000, LibpqVersion() % 10000));
-  for (const KnownDefect& defect : KnownDefectsOf(LibrdkafkaVersionNumber(), config.kafka)) {
-    out.Warn("process.libraries",
-             fmt::format("librdkafka {} has a known defect: {}", librdkafka, defect.effect),
-             fmt::format("Install librdkafka {} or later; Debian 13 and the image have 2.8.0, "
-                         "Confluent's package repository has later versions.",
-                         defect.fixed_in));
-  }
-  const absl::Status support = CheckTransactionSupport(LibrdkafkaVersionNumber());
-  if (config.pipeline.exactly_once() && !support.ok()) {
-    out.Problem("process.libraries", support);
-  }
+  sink.CheckLibrary();
 }
 
 void CheckLimits(const Config& config, Findings& out) {
@@ -169,8 +158,8 @@ void CheckRelay(const Config& config, Findings& out) {
 
 }  // namespace
 
-void CheckProcess(const Config& config, Findings& out) {
-  CheckLibraries(config, out);
+void CheckProcess(const Config& config, SinkDiagnosis& sink, Findings& out) {
+  CheckLibraries(config, sink, out);
   CheckLimits(config, out);
   CheckRelay(config, out);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "doctor/findings.h"
+#include "findings/findings.h"
 #include "postgres/connection.h"
 #include "walrelay/config.h"
 

@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "doctor/findings.h"
+#include "findings/findings.h"
 #include "postgres/connection.h"
 #include "walrelay/config.h"
 #include "walrelay/replication_source.h"

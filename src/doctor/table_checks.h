@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "doctor/findings.h"
+#include "findings/findings.h"
 #include "outbox/table_reading.h"
 #include "postgres/connection.h"
 #include "walrelay/config.h"

@@ -6,68 +6,27 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
 
-#include "base/check.h"
 #include "base/read_to_end.h"
 #include "base/system_clock.h"
-#include "base/text.h"
 #include "base/unique_fd.h"
-#include "doctor/reachability.h"
+#include "findings/certificate_check.h"
 #include "postgres/connection_parameters.h"
 
 namespace walrelay {
 namespace {
 
-// Time for an operator to renew a certificate of a year.
-constexpr Micros kSoon = std::chrono::hours(24 * 30);
-// For connecting, and again for the handshake.
-constexpr std::chrono::seconds kHandshakeTimeout{3};
 // Far above a system's bundle of authorities. The path comes from the configuration and may name a
 // device that never ends.
 constexpr size_t kMaxBytes = size_t{4} << 20;
 
-constexpr char kRenewServer[] =
-    "Renew it on the server, and reload the server; walrelay needs no restart.";
 constexpr char kRenewFile[] =
     "Put the renewed certificate there. walrelay reads it for each new connection to "
     "Postgres; for Kafka, restart walrelay.";
-
-// Without the fraction of a second, which certificates do not have.
-std::string DateOf(WallTime time) {
-  return Rfc3339(time).substr(0, sizeof("2026-01-01T00:00:00") - 1) + "Z";
-}
-
-void Judge(CheckName check, const std::string& whose, const Certificate& certificate, WallTime now,
-           const std::string& remedy, Findings& out) {
-  const std::string name = fmt::format("{}: certificate {}", whose, certificate.subject);
-  const std::string until = DateOf(certificate.not_after);
-  const Micros left = certificate.not_after - now;
-  // Certificates that are renewed automatically often live for days or weeks only. A third of the
-  // lifetime is when common ACME clients renew.
-  const Micros soon = std::min(kSoon, (certificate.not_after - certificate.not_before) / 3);
-  if (left <= Micros(0)) {
-    out.Problem(check, fmt::format("{} has expired, at {}", name, until), remedy);
-  } else if (now < certificate.not_before) {
-    out.Problem(check,
-                fmt::format("{} is not valid before {}", name, DateOf(certificate.not_before)),
-                "Wait, or correct this host's clock (timedatectl).");
-  } else if (left < soon) {
-    out.Warn(check, fmt::format("{} expires in {}, at {}", name, FormatDuration(left), until),
-             remedy);
-  } else {
-    out.Good(check, fmt::format("{} is valid for {}, until {}", name, FormatDuration(left), until));
-  }
-}
-
-// An order for min_element() and max_element().
-bool ExpiresFirst(const Certificate& a, const Certificate& b) {
-  return a.not_after < b.not_after;
-}
 
 // A chain fails with its first expired certificate. A bundle lists authorities of which one
 // suffices, and usually keeps expired ones until the next update.
@@ -146,36 +105,7 @@ absl::Status RequestPostgresTls(int socket) {
   return absl::OkStatus();
 }
 
-// The host of "host:port", without the brackets of an IPv6 address.
-std::string HostOf(const std::string& address) {
-  std::string host = address.substr(0, address.rfind(':'));
-  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
-}
-
-// The certificates that the server at "host:port" presents. `begin` sends what precedes the
-// handshake.
-absl::StatusOr<std::vector<Certificate>> ShownAt(const std::string& address,
-                                                 absl::Status (*begin)(int socket)) {
-  WR_ASSIGN_OR_RETURN(const UniqueFd socket, Reach(address, kHandshakeTimeout));
-  WR_RETURN_IF_ERROR(begin(socket.get()));
-  return FetchCertificates(socket.get(), HostOf(address), kHandshakeTimeout);
-}
-
 }  // namespace
-
-void JudgeChain(CheckName check, const std::string& whose, const std::vector<Certificate>& chain,
-                WallTime now, const std::string& remedy, Findings& out) {
-  WR_CHECK(!chain.empty(), "a peer shows a certificate");
-  Judge(check, whose, *std::min_element(chain.begin(), chain.end(), ExpiresFirst), now, remedy,
-        out);
-}
-
-void JudgeBundle(CheckName check, const std::string& whose, const std::vector<Certificate>& bundle,
-                 WallTime now, const std::string& remedy, Findings& out) {
-  WR_CHECK(!bundle.empty(), "a bundle has a certificate");
-  Judge(check, whose, *std::max_element(bundle.begin(), bundle.end(), ExpiresFirst), now, remedy,
-        out);
-}
 
 void CheckCertificateFiles(const Config& config, Findings& out) {
   for (const File& file : NamedFiles(config)) {
@@ -189,8 +119,8 @@ void CheckPostgresCertificate(const PgConnection& connection, Findings& out) {
     return;
   }
   if (const auto chain = PeerCertificates(connection.tls()); !chain.empty()) {
-    JudgeChain("tls.postgres", "the Postgres server", chain, SystemClock().WallNow(), kRenewServer,
-               out);
+    JudgeChain("tls.postgres", "the Postgres server", chain, SystemClock().WallNow(),
+               kRenewServerCertificate, out);
   }
 }
 
@@ -212,31 +142,10 @@ void CheckRefusedPostgresCertificate(const SourceConfig& source, Findings& out) 
   if (host.empty() || host.starts_with('/')) {
     return;
   }
-  if (const auto chain = ShownAt(fmt::format("{}:{}", host, port), RequestPostgresTls);
+  if (const auto chain = FetchCertificatesAt(fmt::format("{}:{}", host, port), RequestPostgresTls);
       chain.ok()) {
-    JudgeChain("tls.postgres", "the Postgres server", *chain, SystemClock().WallNow(), kRenewServer,
-               out);
-  }
-}
-
-void CheckBrokerCertificates(const KafkaConfig& kafka, const std::vector<std::string>& brokers,
-                             Findings& out) {
-  // Other protocols use no TLS. A handshake with a plaintext listener would only time out.
-  if (kafka.security_protocol != "SSL" && kafka.security_protocol != "SASL_SSL") {
-    return;
-  }
-  for (const std::string& broker : brokers) {
-    const std::string whose = fmt::format("broker {}", Printable(broker, 200));
-    // Kafka's protocol has no request for TLS: a TLS listener expects the handshake at once.
-    const auto chain = ShownAt(broker, [](int) { return absl::OkStatus(); });
-    if (chain.ok()) {
-      JudgeChain("tls.kafka", whose, *chain, SystemClock().WallNow(), kRenewServer, out);
-    } else {
-      out.Warn("tls.kafka",
-               fmt::format("{}: cannot read its certificate: {}", whose,
-                           std::string(chain.status().message())),
-               "Make sure that a TLS listener is reachable at this address.");
-    }
+    JudgeChain("tls.postgres", "the Postgres server", *chain, SystemClock().WallNow(),
+               kRenewServerCertificate, out);
   }
 }
 

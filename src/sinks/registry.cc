@@ -2,12 +2,17 @@
 
 #include <utility>
 
+#include "kafka/diagnosis/kafka_diagnosis.h"
 #include "kafka/factory/kafka_sink_factory.h"
 
 namespace walrelay {
 
 std::unique_ptr<SinkFactory> MakeSinkFactory(const Config& config, SinkOptions options) {
   return std::make_unique<KafkaSinkFactory>(config, std::move(options));
+}
+
+std::unique_ptr<SinkDiagnosis> MakeSinkDiagnosis(const Config& config, Findings& out) {
+  return std::make_unique<KafkaDiagnosis>(config, out);
 }
 
 std::vector<SinkLibrary> SinkLibraries() {

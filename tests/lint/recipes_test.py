@@ -48,7 +48,7 @@ class RecipesTest(unittest.TestCase):
         self.assertEqual([member for member, _ in rows if member not in used], [])
 
     def test_checks(self) -> None:
-        rows = re.findall(r'^WALRELAY_CHECK\("([\w.]+)"', text("src/doctor/checks.def"), re.MULTILINE)
+        rows = re.findall(r'^WALRELAY_CHECK\("([\w.]+)"', text("src/findings/checks.def"), re.MULTILINE)
         self.expect_each(rows, text("docs/reference/doctor.md"), "docs/reference/doctor.md")
         self.expect_each([f'"{name}' for name in rows], sources("src"), "src/")
 

@@ -15,7 +15,7 @@ from walrelay_dev.paths import REPOSITORY
 _PRINTING = ("src/admin", "src/cli", "src/doctor", "src/recover", "src/republish", "src/status", "src/relay", "src/slot",
              "src/stream", "src/kafka", "src/setup/setup_plan.cc", "src/postgres/slot_error.cc",
              "src/postgres/pg_error.cc", "src/postgres/slot_copies.cc", "src/base/error_reference.cc")
-_CATALOGUES = ("include/walrelay/error_codes.def", "src/doctor/checks.def")
+_CATALOGUES = ("include/walrelay/error_codes.def", "src/findings/checks.def")
 
 _LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*(?://[^\n]*\n\s*)?"(?:[^"\\\n]|\\.)*")*')
 _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')

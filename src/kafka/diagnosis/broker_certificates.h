@@ -1,0 +1,18 @@
+// Expiry of the brokers' certificates.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "findings/findings.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+
+// In separate handshakes; adds no finding without TLS. `brokers`: "host:port".
+// One finding per broker; a certificate that cannot be read is a warning. Blocks for up to three
+// seconds per step and broker.
+void CheckBrokerCertificates(const KafkaConfig& kafka, const std::vector<std::string>& brokers,
+                             Findings& out);
+
+}  // namespace walrelay
