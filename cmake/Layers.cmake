@@ -9,19 +9,33 @@ target_precompile_headers(walrelay_headers PRIVATE
   <string_view> <utility> <vector>)
 
 # walrelay_layer_view(NAME): a directory in which only the folder src/NAME is found, in
-# WALRELAY_LAYER_VIEW. NAME may be a folder in a folder: kafka/client.
+# WALRELAY_LAYER_VIEW. NAME may be a folder in a folder: sinks/kafka/client.
 function(walrelay_layer_view NAME)
   string(REPLACE / _ target ${NAME})
   set(view ${CMAKE_BINARY_DIR}/layers/${target})
   cmake_path(GET NAME PARENT_PATH parent)
   file(MAKE_DIRECTORY ${view}/${parent})
-  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${NAME} ${view}/${NAME} SYMBOLIC)
+  get_property(inner GLOBAL PROPERTY WALRELAY_LAYERS)
+  list(FILTER inner INCLUDE REGEX "^${NAME}/")
+  if(inner)
+    # A folder that contains layers: only its own headers.
+    if(IS_SYMLINK ${view}/${NAME})
+      file(REMOVE ${view}/${NAME})
+    endif()
+    file(MAKE_DIRECTORY ${view}/${NAME})
+    file(GLOB headers RELATIVE ${CMAKE_SOURCE_DIR}/src/${NAME} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${NAME}/*.h)
+    foreach(header ${headers})
+      file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${NAME}/${header} ${view}/${NAME}/${header} SYMBOLIC)
+    endforeach()
+  else()
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${NAME} ${view}/${NAME} SYMBOLIC)
+  endif()
   set(WALRELAY_LAYER_VIEW ${view} PARENT_SCOPE)
 endfunction()
 
 # walrelay_layer(NAME [EXCEPT source …] [DEPENDS layer …] [PUBLIC lib …] [PRIVATE lib …])
 #
-# One static library per folder of src/, of all its sources but EXCEPT; that of kafka/client is walrelay_kafka_client. A layer's headers are found as
+# One static library per folder of src/, of all its sources but EXCEPT; that of sinks/kafka/client is walrelay_sinks_kafka_client. A layer's headers are found as
 # "NAME/x.h" only by the targets that link it: each layer exports a directory holding nothing but a link to its own
 # folder, so an include that points up the architecture does not compile.
 function(walrelay_layer NAME)

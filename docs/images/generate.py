@@ -38,7 +38,7 @@ STEPS = [
     ("decoder", "src/pgoutput/decoder.h", "Decoder", "bytes to a message"),
     ("order", "src/stream/transaction_order_check.h", "TransactionOrderCheck", "order: BEGIN, rows, COMMIT"),
     ("router", "src/route/router.h", "Router", "row to topic, key, value, headers"),
-    ("producer", "src/kafka/producer/kafka_producer.h", "KafkaProducer",
+    ("producer", "src/sinks/kafka/producer/kafka_producer.h", "KafkaProducer",
      "hands records to librdkafka, receives its delivery reports"),
     ("sender", "src/publish/record_sender.h", "RecordSender", "takes each delivery report"),
     ("tracker", "src/stream/ack_tracker.h", "AckTracker", "frontier of complete transactions"),
@@ -61,13 +61,13 @@ FOLDERS = {
     "relay": "streaming, failures",
     "status": "report, history",
     "sinks": "kinds of sinks",
-    "kafka/mock": "brokers for demo",
-    "kafka/factory": "makes sinks",
-    "kafka/diagnosis": "doctor's checks",
-    "kafka/admin": "settings, probes",
-    "kafka/producer": "librdkafka",
-    "kafka/topics": "readers, creation",
-    "kafka/client": "logins, errors",
+    "sinks/kafka/mock": "brokers for demo",
+    "sinks/kafka/factory": "makes sinks",
+    "sinks/kafka/diagnosis": "doctor's checks",
+    "sinks/kafka/admin": "settings, probes",
+    "sinks/kafka/producer": "librdkafka",
+    "sinks/kafka/topics": "readers, creation",
+    "sinks/kafka/client": "logins, errors",
     "setup": "roles, publication",
     "prune": "deletes published rows",
     "postgres": "libpq",
@@ -309,7 +309,7 @@ def layers_picture() -> str:
     picture = Picture(WIDTH, int(foot + 2 * TALL + 80), "The folders of src/ and the includes between them")
 
     def folder(name: str, left: float, above: float, width: float) -> None:
-        fill = PURE if name in PURE_LAYERS else EDGE if name.split("/")[0] in {"postgres", "kafka", "http"} else PLAIN
+        fill = PURE if name in PURE_LAYERS else EDGE if name.startswith(("postgres", "sinks/kafka/", "http")) else PLAIN
         picture.box(left, above, width, TALL, fill)
         picture.text(left + width / 2, above + 19, "name", f"src/{name}", "middle")
         picture.text(left + width / 2, above + 36, "text", FOLDERS[name], "middle")

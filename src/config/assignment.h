@@ -23,7 +23,7 @@ absl::Status ApplyOption(const Option& option, const RawValue& value, Config& co
 // Adds or replaces a property for librdkafka.
 // `name`: librdkafka's own name, without kPassThroughPrefix. A replaced property keeps its place in
 // the list: librdkafka applies properties in this order. The name and the value are not checked
-// here; kafka/conf.h and librdkafka check them.
+// here; sinks/kafka/client/conf.h and librdkafka check them.
 void SetPassThrough(std::string_view name, std::string value, Config& config);
 
 // Sets "section.key", or "kafka.librdkafka.PROPERTY", from text. Errors: WR-1002 for an unknown

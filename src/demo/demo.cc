@@ -21,12 +21,12 @@
 #include "demo/temporary_postgres.h"
 #include "http/http_client.h"
 #include "http/http_server.h"
-#include "kafka/mock/mock_cluster.h"
-#include "kafka/topics/topic_reader.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
 #include "setup/setup.h"
 #include "setup/setup_plan.h"
+#include "sinks/kafka/mock/mock_cluster.h"
+#include "sinks/kafka/topics/topic_reader.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

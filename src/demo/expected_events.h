@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kafka/topics/topic_reader.h"
+#include "sinks/kafka/topics/topic_reader.h"
 #include "walrelay/clock.h"
 
 namespace walrelay {

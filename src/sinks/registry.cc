@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "kafka/diagnosis/kafka_diagnosis.h"
-#include "kafka/factory/kafka_sink_factory.h"
+#include "sinks/kafka/diagnosis/kafka_diagnosis.h"
+#include "sinks/kafka/factory/kafka_sink_factory.h"
 
 namespace walrelay {
 

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "fakes/status_matchers.h"
-#include "kafka/admin/progress_topic.h"
-#include "kafka/client/conf.h"
-#include "kafka/mock/mock_cluster.h"
-#include "kafka/producer/kafka_producer.h"
-#include "kafka/topics/topic_reader.h"
+#include "sinks/kafka/admin/progress_topic.h"
+#include "sinks/kafka/client/conf.h"
+#include "sinks/kafka/mock/mock_cluster.h"
+#include "sinks/kafka/producer/kafka_producer.h"
+#include "sinks/kafka/topics/topic_reader.h"
 #include "walrelay/config.h"
 #include "walrelay/sink.h"
 

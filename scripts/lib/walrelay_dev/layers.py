@@ -1,4 +1,4 @@
-"""The folders of src/, as src/CMakeLists.txt lists them. A layer may be a folder in a folder: kafka/client."""
+"""The folders of src/, as src/CMakeLists.txt lists them. A layer may be a folder in a folder: sinks/kafka/client."""
 
 import re
 from pathlib import Path
@@ -15,5 +15,5 @@ PURE_LAYERS = frozenset(_list("pure_layers"))  # no I/O, no clock, no threads, n
 
 
 def layer_of(path: str) -> str | None:
-    """The layer of a path below src/ or tests/unit/, or of an include: "kafka/client/conf.h"."""
+    """The layer of a path below src/ or tests/unit/, or of an include: "sinks/kafka/client/conf.h"."""
     return next((layer for layer in LAYERS if path.startswith(layer + "/")), None)

@@ -13,7 +13,7 @@ from walrelay_dev.paths import REPOSITORY
 # Folders whose literals are printed. Those of src/postgres, src/prune and src/setup are statements that walrelay
 # executes itself, except in the files that are named.
 _PRINTING = ("src/admin", "src/cli", "src/doctor", "src/recover", "src/republish", "src/status", "src/relay", "src/slot",
-             "src/stream", "src/kafka", "src/setup/setup_plan.cc", "src/postgres/slot_error.cc",
+             "src/stream", "src/sinks/kafka", "src/setup/setup_plan.cc", "src/postgres/slot_error.cc",
              "src/postgres/pg_error.cc", "src/postgres/slot_copies.cc", "src/base/error_reference.cc")
 _CATALOGUES = ("include/walrelay/error_codes.def", "src/findings/checks.def")
 

@@ -19,8 +19,8 @@
 #include "fakes/temporary_directory.h"
 #include "findings/checks.h"
 #include "http/http_server.h"
-#include "kafka/mock/mock_cluster.h"
 #include "metrics/metrics.h"
+#include "sinks/kafka/mock/mock_cluster.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
