@@ -178,7 +178,7 @@ class Picture:
 # --- layers.svg
 
 BOX, TALL, LANE, GAP, CHANNEL = 142, 46, 14, 12, 74
-WIDTH, MARGIN = 1040, 24
+WIDTH, MARGIN = 1140, 24
 
 
 def rows_of(edges: dict[str, set[str]]) -> list[list[str]]:
@@ -221,8 +221,9 @@ def crossings(rows: list[list[str]], segments: set[tuple[str, str]]) -> tuple[in
 def ordered(rows: list[list[str]], segments: set[tuple[str, str]]) -> list[list[str]]:
     """The order within each row with the fewest crossings, then the shortest edges, by local search."""
     best = None
-    for start in itertools.permutations(sorted(rows[0])):
-        current = [list(start)] + [sorted(row) for row in rows[1:]]
+    top = sorted(rows[0])
+    for turn in range(len(top)):
+        current = [top[turn:] + top[:turn]] + [sorted(row) for row in rows[1:]]
         # A first order of each row by the mean place of what is above.
         for above, row in zip(current, current[1:]):
             row.sort(key=lambda name: sum(above.index(a) for a, b in segments if b == name) /
@@ -231,7 +232,7 @@ def ordered(rows: list[list[str]], segments: set[tuple[str, str]]) -> list[list[
         improved = True
         while improved:
             improved = False
-            for row in current[1:]:
+            for row in current:
                 for i, j in itertools.combinations(range(len(row)), 2):
                     row[i], row[j] = row[j], row[i]
                     if (new := crossings(current, segments)) < cost:
@@ -311,7 +312,8 @@ def layers_picture() -> str:
     def folder(name: str, left: float, above: float, width: float) -> None:
         fill = PURE if name in PURE_LAYERS else EDGE if name.startswith(("postgres", "sinks/kafka/", "http")) else PLAIN
         picture.box(left, above, width, TALL, fill)
-        picture.text(left + width / 2, above + 19, "name", f"src/{name}", "middle")
+        shown = f"src/{name}" if name.count("/") < 2 else "/".join(name.split("/")[-2:])
+        picture.text(left + width / 2, above + 19, "name", shown, "middle")
         picture.text(left + width / 2, above + 36, "text", FOLDERS[name], "middle")
 
     leaving = {name: ports(name, [b for a, b in segments if a == name], x) for name in x}
