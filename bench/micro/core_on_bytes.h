@@ -36,13 +36,13 @@ inline testing::Row OutboxRow(size_t payload) {
                            "4bf92f3577b34da6a3ce929d0e0e4736"});
 }
 
-class AcceptAll final : public Producer {
+class AcceptAll final : public Sink {
  public:
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override {
     last_ = Delivery{.token = token, .bytes = record.window_bytes()};
     return Wait::kNone;
   }
-  void Poll(DeliverySink&) override {}
+  void Poll(DeliveryListener&) override {}
   absl::Status FatalError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 

@@ -1,4 +1,4 @@
-// Producer: the seam to the broker that records are published to.
+// Sink: the seam to the broker that records are published to.
 //
 // One producer lives for one epoch: from its creation to the first permanent error. It is never
 // repaired. If FatalError() is not OK, or a delivery failed, its owner destroys it, which drops all
@@ -79,9 +79,9 @@ struct DeliveryFailure {
 };
 
 // Receives a producer's reports, inside Poll().
-class DeliverySink {
+class DeliveryListener {
  public:
-  virtual ~DeliverySink() = default;
+  virtual ~DeliveryListener() = default;
   // A record was acknowledged; called once for each.
   virtual void OnDelivered(const Delivery& delivery) = 0;
   // A record failed; called once for each. Never both.
@@ -167,10 +167,10 @@ class Examiner {
   virtual std::optional<Examination> TakeExamination() = 0;
 };
 
-class Producer {
+class Sink {
  public:
   // Drops undelivered records.
-  virtual ~Producer() = default;
+  virtual ~Sink() = default;
 
   // Produces one record; never blocks. The record is copied if it is handled: then a report
   // follows, unless its event is stored. Otherwise the caller offers it again before any later
@@ -184,9 +184,9 @@ class Producer {
   // known yet; announce this one again when one of them is.
   virtual bool Announce(std::string_view /*topic*/) { return true; }
 
-  // Passes every report that has arrived to `sink`; never blocks.
-  // REQUIRES: `sink` does not call Produce() or Poll(). It may call FatalError().
-  virtual void Poll(DeliverySink& sink) = 0;
+  // Passes every report that has arrived to `listener`; never blocks.
+  // REQUIRES: `listener` does not call Produce() or Poll(). It may call FatalError().
+  virtual void Poll(DeliveryListener& listener) = 0;
 
   // Not OK once the producer has failed permanently. The status usually does not contain the cause,
   // which comes with the report of a record.
@@ -213,7 +213,7 @@ class Producer {
 };
 
 // The relay's requirements for a new producer.
-struct ProducerRequest {
+struct SinkRequest {
   int64_t max_batch_bytes = 0;   // of a batch, except for a single larger record
   std::string transactional_id;  // "": without transactions
   ProgressAddress progress;      // read after the id was claimed
@@ -226,7 +226,6 @@ struct ProducerRequest {
 
 // Creates the producer of the next epoch. Does not wait for a broker; an error is a configuration
 // error.
-using ProducerFactory =
-    std::function<absl::StatusOr<std::unique_ptr<Producer>>(const ProducerRequest&)>;
+using SinkMaker = std::function<absl::StatusOr<std::unique_ptr<Sink>>(const SinkRequest&)>;
 
 }  // namespace walrelay

@@ -118,7 +118,7 @@ class SinkFactory {
 
   // Creates a sink. Does not wait for a broker; an error is one of the configuration. Reads the
   // files with secrets, so that each sink uses their current contents.
-  virtual absl::StatusOr<std::unique_ptr<Producer>> Make(const ProducerRequest& request) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Sink>> Make(const SinkRequest& request) = 0;
 
   // Opens the progress topics. Connects to nothing yet.
   virtual std::unique_ptr<ProgressTopic> OpenProgress(ProgressOptions options) = 0;

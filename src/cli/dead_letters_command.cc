@@ -14,7 +14,7 @@
 #include "cli/row_run.h"
 #include "republish/dead_letter_retry.h"
 #include "republish/dead_letter_topic.h"
-#include "republish/republish_producer.h"
+#include "republish/republish_sink.h"
 #include "sinks/registry.h"
 
 namespace walrelay {
@@ -149,7 +149,7 @@ absl::StatusOr<ExitCode> Show(const DeadLettersFlags& flags) {
 absl::StatusOr<RecordAges> ReadAges(const Config& config, SinkFactory& sinks,
                                     RetryOptions options) {
   RecordAges ages;
-  options.make_producer = PrintingProducers(/*json=*/false);
+  options.make_sink = PrintingSinks(/*json=*/false);
   options.mark = false;
   options.on_failed = [](const DeadLetterId&, const absl::Status&) {};
   options.filter = [&ages](const OutboxRow&, const Record& record) {
@@ -171,8 +171,7 @@ absl::StatusOr<ExitCode> Retry(const DeadLettersFlags& flags) {
     return Error(ErrorCode::kUsage, "no dead letters are selected",
                  "Select them with --id or --code; --all selects every one that was not retried.");
   }
-  options.make_producer =
-      flags.dry_run ? PrintingProducers(flags.json) : RepublishProducers(*sinks);
+  options.make_sink = flags.dry_run ? PrintingSinks(flags.json) : RepublishSinks(*sinks);
   options.on_failed = [](const DeadLetterId& id, const absl::Status& reason) {
     fmt::print(stderr, "{} failed: {} {}\n", ToString(id), ToString(CodeOf(reason)),
                Printable(MessageOf(reason)));

@@ -18,7 +18,7 @@
 #include "recover/recovery.h"
 #include "recover/scanned_topics.h"
 #include "recover/table_rows.h"
-#include "republish/republish_producer.h"
+#include "republish/republish_sink.h"
 #include "sinks/registry.h"
 #include "stream/progress_record.h"
 #include "walrelay/error.h"
@@ -269,7 +269,7 @@ absl::StatusOr<ExitCode> Execute(const RecoverFlags& flags) {
   const SystemClock clock;
   PgRecoverySource source(config.source);
   const auto sinks = MakeSinkFactory(config);
-  TableRows rows(config, RepublishProducers(*sinks), clock, ReportsOf());
+  TableRows rows(config, RepublishSinks(*sinks), clock, ReportsOf());
   TopicProgress progress(config, *sinks);
   ScannedTopics tails(*sinks);
   Recovery recovery({.config = config,

@@ -21,7 +21,7 @@
 #include "postgres/row_reader.h"
 #include "postgres/session.h"
 #include "publish/row_publisher.h"
-#include "republish/republish_producer.h"
+#include "republish/republish_sink.h"
 #include "route/topic_name.h"
 #include "sinks/registry.h"
 #include "stream/first_xid.h"
@@ -161,7 +161,7 @@ absl::StatusOr<RecordAges> ReadAges(const Config& config, const RepublishFlags& 
   options.on_refused = [](const RowPublisher::Refusal&) {};
   WR_ASSIGN_OR_RETURN(
       const auto publisher,
-      RowPublisher::Create(config, PrintingProducers(/*json=*/false), clock, std::move(options)));
+      RowPublisher::Create(config, PrintingSinks(/*json=*/false), clock, std::move(options)));
   publisher->UseTables(reader.tables(), reader.relations());
   while (true) {
     WR_ASSIGN_OR_RETURN(const auto row, reader.Next());
@@ -210,9 +210,9 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
   options.rows_per_second = flags.dry_run ? 0 : flags.rate;
   WR_ASSIGN_OR_RETURN(
       const auto publisher,
-      RowPublisher::Create(
-          config, flags.dry_run ? PrintingProducers(flags.json) : RepublishProducers(*sinks), clock,
-          std::move(options)));
+      RowPublisher::Create(config,
+                           flags.dry_run ? PrintingSinks(flags.json) : RepublishSinks(*sinks),
+                           clock, std::move(options)));
   WR_CHECK(publisher->UseTables(reader.tables(), reader.relations()),
            "the reader reads configured tables");
   const absl::Status result = progress.Publish(*publisher, [&] { return reader.Next(); });

@@ -27,9 +27,9 @@ std::string Describe(const RowPublisher::Counts& counts) {
   return out;
 }
 
-ProducerFactory PrintingProducers(bool json) {
-  return [json](const ProducerRequest&) {
-    return absl::StatusOr<std::unique_ptr<Producer>>(std::make_unique<RecordPrinter>(json));
+SinkMaker PrintingSinks(bool json) {
+  return [json](const SinkRequest&) {
+    return absl::StatusOr<std::unique_ptr<Sink>>(std::make_unique<RecordPrinter>(json));
   };
 }
 

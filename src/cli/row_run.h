@@ -25,7 +25,7 @@ namespace walrelay {
 std::string Describe(const RowPublisher::Counts& counts);
 
 // Producers that print the records (RecordPrinter), and send none.
-ProducerFactory PrintingProducers(bool json);
+SinkMaker PrintingSinks(bool json);
 
 // Before a command publishes rows of any age: nothing shows afterwards that Kafka deleted records.
 // `read_ages` finds out the records' ages without publishing any. WR-4038 if topics would delete

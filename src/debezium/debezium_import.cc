@@ -73,7 +73,7 @@ class Importer {
     SelectTables();
     TranslateAll();
     FinishSource(all_, out_.translation);
-    FinishProducer(out_.translation);
+    FinishSink(out_.translation);
     FinishTopics(all_, out_.translation);
     CheckMissing();
     AllowWithoutEffect();

@@ -275,7 +275,7 @@ std::optional<PropertyResult> TranslateProducerOption(std::string_view name,
 }
 
 // Also without any TLS property, because PLAINTEXT is Kafka's default.
-void FinishProducer(DebeziumTranslation& out) {
+void FinishSink(DebeziumTranslation& out) {
   auto& settings = out.settings;
   const auto protocol = settings.find("kafka.security_protocol");
   const bool tls = protocol != settings.end() && protocol->second.ends_with("SSL");

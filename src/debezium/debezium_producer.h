@@ -20,6 +20,6 @@ std::optional<PropertyResult> TranslateProducerOption(std::string_view name,
                                                       DebeziumTranslation& out);
 
 // Adds the settings that follow from all properties together.
-void FinishProducer(DebeziumTranslation& out);
+void FinishSink(DebeziumTranslation& out);
 
 }  // namespace walrelay

@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kPollInterval{200};
 // The relay's pipeline with a different producer.
 class DryRunStream {
  public:
-  DryRunStream(const Config& config, Router router, Producer& producer)
+  DryRunStream(const Config& config, Router router, Sink& producer)
       : producer_(producer),
         metrics_(registry_, IdentityOf(config.source)),
         sender_(producer, tracker_, metrics_, clock_,
@@ -53,7 +53,7 @@ class DryRunStream {
   }
 
  private:
-  Producer& producer_;
+  Sink& producer_;
   AckTracker tracker_;
   MetricsRegistry registry_;
   Metrics metrics_;
@@ -86,7 +86,7 @@ class NoAudit final : public RowAudit {
 
 // Reads rows from their tables, which need not be published.
 absl::StatusOr<uint64_t> DryRunRows(PgConnection connection, const Config& config, Router router,
-                                    const DryRunScope& scope, Producer& producer) {
+                                    const DryRunScope& scope, Sink& producer) {
   WR_ASSIGN_OR_RETURN(RowReader reader, RowReader::Open(std::move(connection), config,
                                                         {.ids = scope.ids, .limit = scope.limit}));
   router.StartSession(reader.tables());
@@ -120,7 +120,7 @@ absl::StatusOr<uint64_t> DryRunRows(PgConnection connection, const Config& confi
 
 absl::StatusOr<uint64_t> DryRunSlot(PgConnection connection, const Config& config,
                                     std::span<const TableInfo> tables, Router router,
-                                    const DryRunScope& scope, Producer& producer) {
+                                    const DryRunScope& scope, Sink& producer) {
   DryRunStream stream(config, std::move(router), producer);
   stream.Start(tables);
   WR_ASSIGN_OR_RETURN(TemporarySlot slot,
@@ -147,8 +147,7 @@ absl::StatusOr<uint64_t> DryRunSlot(PgConnection connection, const Config& confi
 
 }  // namespace
 
-absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope,
-                                Producer& producer) {
+absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope, Sink& producer) {
   // No run id: it differs at each start, and the comparison ignores this header.
   WR_ASSIGN_OR_RETURN(Router router, Router::Create(config, /*run_id=*/""));
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));

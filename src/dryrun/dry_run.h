@@ -35,6 +35,6 @@ struct DryRunScope {
 // unless the server records commit times. A row that would block the relay ends the run with its
 // error (WR-3xxx); a publication that hides rows is WR-23xx. A role without SELECT on the table
 // gets WR-2012 with the exact GRANT, but only for `ids`: the slot needs no table privilege.
-absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope, Producer& producer);
+absl::StatusOr<uint64_t> DryRun(const Config& config, const DryRunScope& scope, Sink& producer);
 
 }  // namespace walrelay

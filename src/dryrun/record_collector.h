@@ -12,16 +12,16 @@
 namespace walrelay {
 
 // Accepts every record and reports it as delivered at the next Poll().
-class RecordCollector final : public Producer {
+class RecordCollector final : public Sink {
  public:
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override {
     records_.emplace_back(record);
     deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
     return Wait::kNone;
   }
-  void Poll(DeliverySink& sink) override {
+  void Poll(DeliveryListener& listener) override {
     for (const Delivery& delivery : deliveries_) {
-      sink.OnDelivered(delivery);
+      listener.OnDelivered(delivery);
     }
     deliveries_.clear();
   }

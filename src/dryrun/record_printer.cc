@@ -66,14 +66,14 @@ absl::StatusOr<Offered> RecordPrinter::Produce(const Record& record, DeliveryTok
   std::fwrite(line.data(), 1, line.size(), stdout);
   // With --follow, each record appears when it is committed.
   std::fflush(stdout);
-  // Reported by the next Poll(), as a real producer does: Produce() never calls the sink.
+  // Reported by the next Poll(), as a real producer does: Produce() never calls the listener.
   deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
   return Wait::kNone;
 }
 
-void RecordPrinter::Poll(DeliverySink& sink) {
+void RecordPrinter::Poll(DeliveryListener& listener) {
   for (const Delivery& delivery : deliveries_) {
-    sink.OnDelivered(delivery);
+    listener.OnDelivered(delivery);
   }
   deliveries_.clear();
 }

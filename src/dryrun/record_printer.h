@@ -26,12 +26,12 @@ std::string RecordJson(const Record& record);
 void AddJsonBytes(const std::string& name, const std::optional<std::string_view>& bytes,
                   JsonObject& out);
 
-class RecordPrinter : public Producer {
+class RecordPrinter : public Sink {
  public:
   explicit RecordPrinter(bool json) : json_(json) {}
 
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
-  void Poll(DeliverySink& sink) override;
+  void Poll(DeliveryListener& listener) override;
   absl::Status FatalError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 

@@ -9,9 +9,9 @@
 
 namespace walrelay {
 
-RecordSender::RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics,
-                           const Clock& clock, Observer observer)
-    : producer_(producer),
+RecordSender::RecordSender(Sink& sink, AckTracker& tracker, Metrics& metrics, const Clock& clock,
+                           Observer observer)
+    : sink_(sink),
       tracker_(tracker),
       metrics_(metrics),
       clock_(clock),
@@ -77,7 +77,7 @@ absl::StatusOr<Offered> RecordSender::Produce(const Record& record, Position pos
                                          .history = history_->current(),
                                          .routing = history_->routing};
   }
-  WR_ASSIGN_OR_RETURN(const Offered offered, producer_.Produce(positioned, tracker_.token()));
+  WR_ASSIGN_OR_RETURN(const Offered offered, sink_.Produce(positioned, tracker_.token()));
   if (!offered.handled() || offered.stored()) {
     return offered;
   }
@@ -110,7 +110,7 @@ void RecordSender::EndSession(std::optional<Position> next) {
 }
 
 // Without a record in flight every settled row is acknowledged, and remains settled.
-void RecordSender::OnProducerDestroyed() {
+void RecordSender::OnSinkDestroyed() {
   failed_ = {};
   if (tracker_.records_in_flight() > 0) {
     settled_before_ = {};

@@ -41,14 +41,14 @@ struct FailedRecords {
 
 // Every record that is produced passes through here, so the tracker counts exactly what the
 // producer has accepted.
-class RecordSender final : public DeliverySink {
+class RecordSender final : public DeliveryListener {
  public:
   // Called for each acknowledged record, with the commit time of its transaction, inside the
   // producer's Poll(). It must not call the sender.
   using Observer = std::function<void(const Delivery&, WallTime commit_time)>;
 
   // All references must outlive the sender. `observer` may be empty.
-  RecordSender(Producer& producer, AckTracker& tracker, Metrics& metrics, const Clock& clock,
+  RecordSender(Sink& sink, AckTracker& tracker, Metrics& metrics, const Clock& clock,
                Observer observer);
 
   // From now on records carry their position in this WAL: see Positions::SkipStored(). Except in
@@ -61,13 +61,13 @@ class RecordSender final : public DeliverySink {
 
   // Sends the record of the row at `position`, in the tracker's open transaction. Call it again
   // with the same record until it is handled. An error concerns this record
-  // alone, or is that of the producer (see Producer::Produce). The record's views need not outlive
+  // alone, or is that of the producer (see Sink::Produce). The record's views need not outlive
   // the call. REQUIRES: a transaction of the tracker is open; `position` is the next row of that
   // transaction.
   absl::StatusOr<Offered> Send(const Record& record, Position position);
 
-  // A record of this topic follows: see Producer::Announce().
-  bool Announce(std::string_view topic) { return producer_.Announce(topic); }
+  // A record of this topic follows: see Sink::Announce().
+  bool Announce(std::string_view topic) { return sink_.Announce(topic); }
 
   // Whether the record of the row at `position` has to be sent alone.
   bool SendsAlone(Position position) const { return step_.Covers(position); }
@@ -100,9 +100,9 @@ class RecordSender final : public DeliverySink {
   bool AllHaveFailed() const { return failed_.lost == tracker_.records_in_flight(); }
   // The producer was destroyed: none of its records is reported any more. REQUIRES: the tracker
   // still counts those that were in flight.
-  void OnProducerDestroyed();
+  void OnSinkDestroyed();
 
-  // --- DeliverySink: reports of the producer
+  // --- DeliveryListener: reports of the producer
 
   void OnDelivered(const Delivery& delivery) override;
   void OnFailed(const DeliveryFailure& failure) override;
@@ -113,7 +113,7 @@ class RecordSender final : public DeliverySink {
   // Hands the record to the producer, and counts it if it was accepted.
   absl::StatusOr<Offered> Produce(const Record& record, Position position);
 
-  Producer& producer_;
+  Sink& sink_;
   AckTracker& tracker_;
   Metrics& metrics_;
   const Clock& clock_;

@@ -28,14 +28,14 @@ void PollFor(int fd, Micros timeout) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RowPublisher>> RowPublisher::Create(const Config& config,
-                                                                   ProducerFactory make_producer,
+                                                                   SinkMaker make_sink,
                                                                    const Clock& clock,
                                                                    Options options) {
   if (options.wait == nullptr) {
     options.wait = PollFor;
   }
   std::unique_ptr<RowPublisher> publisher(new RowPublisher(clock, options));
-  WR_ASSIGN_OR_RETURN(publisher->queue_, RowQueue::Create(config, std::move(make_producer), clock,
+  WR_ASSIGN_OR_RETURN(publisher->queue_, RowQueue::Create(config, std::move(make_sink), clock,
                                                           publisher->metrics_, std::move(options)));
   return publisher;
 }

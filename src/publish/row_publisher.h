@@ -46,7 +46,7 @@ class RowPublisher {
 
   // `config` and `clock` must outlive the publisher. Errors: those of RowQueue::Create().
   static absl::StatusOr<std::unique_ptr<RowPublisher>> Create(const Config& config,
-                                                              ProducerFactory make_producer,
+                                                              SinkMaker make_sink,
                                                               const Clock& clock, Options options);
 
   // As RowQueue::UseTables(). Must precede the rows. REQUIRES: no row is in flight.

@@ -12,9 +12,8 @@
 namespace walrelay {
 
 absl::StatusOr<std::unique_ptr<RowQueue>> RowQueue::Create(const Config& config,
-                                                           ProducerFactory make_producer,
-                                                           const Clock& clock, Metrics& metrics,
-                                                           Options options) {
+                                                           SinkMaker make_sink, const Clock& clock,
+                                                           Metrics& metrics, Options options) {
   WR_CHECK(options.on_refused != nullptr, "nothing is skipped silently");
   // No run id: it would identify a run of the relay, and differs at each start.
   WR_ASSIGN_OR_RETURN(Router router, Router::Create(config, /*run_id=*/""));
@@ -23,24 +22,24 @@ absl::StatusOr<std::unique_ptr<RowQueue>> RowQueue::Create(const Config& config,
       return PolicyFor(reason, config.on_error);
     };
   }
-  std::unique_ptr<RowQueue> queue(new RowQueue(config, std::move(router), std::move(make_producer),
+  std::unique_ptr<RowQueue> queue(new RowQueue(config, std::move(router), std::move(make_sink),
                                                clock, metrics, std::move(options)));
-  WR_RETURN_IF_ERROR(queue->producer_.Create());
+  WR_RETURN_IF_ERROR(queue->sink_.Create());
   return queue;
 }
 
-RowQueue::RowQueue(const Config& config, Router router, ProducerFactory make_producer,
-                   const Clock& clock, Metrics& metrics, Options options)
+RowQueue::RowQueue(const Config& config, Router router, SinkMaker make_sink, const Clock& clock,
+                   Metrics& metrics, Options options)
     : config_(config),
       router_(std::move(router)),
       clock_(clock),
       options_(std::move(options)),
-      producer_({.make = std::move(make_producer),
-                 .max_batch_bytes = config.kafka.max_batch_bytes,
-                 .clock = clock,
-                 .metrics = metrics,
-                 .seed = std::random_device()()}),
-      sender_(producer_, tracker_, metrics, clock, /*observer=*/nullptr),
+      sink_({.make = std::move(make_sink),
+             .max_batch_bytes = config.kafka.max_batch_bytes,
+             .clock = clock,
+             .metrics = metrics,
+             .seed = std::random_device()()}),
+      sender_(sink_, tracker_, metrics, clock, /*observer=*/nullptr),
       step_(config, router_, options_.policy, *this, metrics),
       progress_at_(clock.Now()) {
   tracker_.Restart(PositionOf(0).commit_lsn);
@@ -77,11 +76,11 @@ bool RowQueue::has_room() const {
 
 absl::Status RowQueue::Turn() {
   WR_RETURN_IF_ERROR(ended_);
-  ended_ = producer_.CreateIfDue(clock_.Now());
+  ended_ = sink_.CreateIfDue(clock_.Now());
   WR_RETURN_IF_ERROR(ended_);
-  producer_.Poll(*this);
+  sink_.Poll(*this);
   const absl::Status& named = sender_.failed().cause;
-  if (const absl::Status error = named.ok() ? producer_.FatalError() : named; !error.ok()) {
+  if (const absl::Status error = named.ok() ? sink_.FatalError() : named; !error.ok()) {
     OnFailure(error);
   }
   const absl::Status offered = OfferRows();
@@ -92,9 +91,9 @@ absl::Status RowQueue::Turn() {
 // A broker's refusal marks the start of the rows to be sent alone. Without one (a fenced producer
 // id, an expired sequence) no row is to blame, and all are sent as before.
 void RowQueue::OnFailure(const absl::Status& error) {
-  (void)producer_.StopForFailure(clock_.Now());
-  producer_.AbandonUndelivered();  // some of its records may have been acknowledged
-  producer_.Poll(*this);
+  (void)sink_.StopForFailure(clock_.Now());
+  sink_.AbandonUndelivered();  // some of its records may have been acknowledged
+  sink_.Poll(*this);
   const bool lost = tracker_.records_in_flight() > 0;
   const bool of_the_rows = ScopeOf(error) != Scope::kProducer;
   if (const auto refused = sender_.failed().first_refused; lost && of_the_rows && refused) {
@@ -102,19 +101,19 @@ void RowQueue::OnFailure(const absl::Status& error) {
   }
   if (HasCode(error, ErrorCode::kBatchTooLarge)) {
     if (lost) {
-      producer_.ShrinkBatches();
+      sink_.ShrinkBatches();
     } else {
-      producer_.ResetBatches();  // a single record was refused, sent alone
+      sink_.ResetBatches();  // a single record was refused, sent alone
     }
   }
-  sender_.OnProducerDestroyed();
+  sender_.OnSinkDestroyed();
   if (lost) {
     tracker_.Reset();
     sender_.EndSession(std::nullopt);
     next_ = first_;
   }
   const MonoTime now = clock_.Now();
-  producer_.Retire(error, of_the_rows ? now : now + producer_.NextPause());
+  sink_.Retire(error, of_the_rows ? now : now + sink_.NextPause());
 }
 
 // A row that was settled before its producer failed is not offered again.
@@ -180,7 +179,7 @@ absl::StatusOr<Offered> RowQueue::Send(Entry& entry, Record record) {
   }
   record.headers = headers_;
   const auto offered = sender_.Send(record, PositionOf(next_));
-  return !offered.ok() && !producer_.FatalError().ok() ? Wait::kQueue : offered;
+  return !offered.ok() && !sink_.FatalError().ok() ? Wait::kQueue : offered;
 }
 
 void RowQueue::OnGivenUp(const GivenUpRow& given_up) {
@@ -204,7 +203,7 @@ void RowQueue::OnDelivered(const Delivery& delivery) {
   const uint64_t number = position->commit_lsn.value() - 1;
   WR_CHECK(number - first_ < rows_.size(), "a record is of a row that is held");
   sender_.OnDelivered(delivery);
-  producer_.ResetBackoff();
+  sink_.ResetBackoff();
   progress_at_ = clock_.Now();
   Entry& entry = rows_[number - first_];
   if (!entry.state.refusal.ok()) {
@@ -244,7 +243,7 @@ void RowQueue::DropSettled() {
 }
 
 absl::Status RowQueue::trouble() const {
-  return trouble_.ok() ? producer_.health().trouble : trouble_;
+  return trouble_.ok() ? sink_.health().trouble : trouble_;
 }
 
 absl::Status RowQueue::Named(const absl::Status& error, const OutboxRow& row) const {

@@ -2,7 +2,7 @@
 //
 // It does for rows of a table what Relay and Pipeline do for the stream, with the same parts:
 // RowStep decides about a row, RecordSender hands its record to the producer and finds a refused
-// one, ReplaceableProducer replaces a producer that failed. Rows are offered in the order of
+// one, ReplaceableSink replaces a producer that failed. Rows are offered in the order of
 // Push(); a row that waits holds back those behind it. When a producer fails, the rows whose
 // records were not acknowledged are offered to the next one again, from the first such row on: at
 // least once, and the records of a key keep their order.
@@ -29,7 +29,7 @@
 #include "pgoutput/relation_cache.h"
 #include "publish/held_row.h"
 #include "publish/record_sender.h"
-#include "publish/replaceable_producer.h"
+#include "publish/replaceable_sink.h"
 #include "publish/row_step.h"
 #include "route/outbox_row.h"
 #include "route/router.h"
@@ -37,12 +37,12 @@
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
 #include "walrelay/position.h"
-#include "walrelay/sink.h"
 #include "walrelay/replication_source.h"
+#include "walrelay/sink.h"
 
 namespace walrelay {
 
-class RowQueue final : private DeliverySink, private RowAudit {
+class RowQueue final : private DeliveryListener, private RowAudit {
  public:
   // Rows, by what became of them.
   struct Counts {
@@ -80,9 +80,8 @@ class RowQueue final : private DeliverySink, private RowAudit {
   };
 
   // `config`, `clock` and `metrics` must outlive the queue. Creates a producer, and waits for no
-  // broker. Errors: those of `make_producer` and of Router::Create().
-  static absl::StatusOr<std::unique_ptr<RowQueue>> Create(const Config& config,
-                                                          ProducerFactory make_producer,
+  // broker. Errors: those of `make_sink` and of Router::Create().
+  static absl::StatusOr<std::unique_ptr<RowQueue>> Create(const Config& config, SinkMaker make_sink,
                                                           const Clock& clock, Metrics& metrics,
                                                           Options options);
 
@@ -111,9 +110,9 @@ class RowQueue final : private DeliverySink, private RowAudit {
   MonoTime progress_at() const { return progress_at_; }
   // Why rows wait, as far as known; OK otherwise.
   absl::Status trouble() const;
-  int poll_fd() const { return producer_.poll_fd(); }
+  int poll_fd() const { return sink_.poll_fd(); }
   // When the next producer is due; nullopt while there is one.
-  std::optional<MonoTime> retry_at() const { return producer_.retry_at(); }
+  std::optional<MonoTime> retry_at() const { return sink_.retry_at(); }
 
  private:
   // A row from its Push() to its end.
@@ -124,7 +123,7 @@ class RowQueue final : private DeliverySink, private RowAudit {
     bool settled = false;   // acknowledged, skipped, or not wanted by the filter
   };
 
-  RowQueue(const Config& config, Router router, ProducerFactory make_producer, const Clock& clock,
+  RowQueue(const Config& config, Router router, SinkMaker make_sink, const Clock& clock,
            Metrics& metrics, Options options);
 
   // Offers rows until one waits. An error is that of the row, or of its topic.
@@ -153,7 +152,7 @@ class RowQueue final : private DeliverySink, private RowAudit {
   const Clock& clock_;
   const Options options_;
   AckTracker tracker_;
-  ReplaceableProducer producer_;
+  ReplaceableSink sink_;
   RecordSender sender_;
   RowStep step_;
   absl::Status ended_;  // not OK: no producer could be created

@@ -14,16 +14,16 @@ namespace {
 constexpr uint64_t kRowsBetweenReports = 10'000;
 
 // Accepts every record and sends none.
-class SilentProducer final : public Producer {
+class SilentSink final : public Sink {
  public:
   // Reported as delivered at the next Poll().
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override {
     deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
     return Wait::kNone;
   }
-  void Poll(DeliverySink& sink) override {
+  void Poll(DeliveryListener& listener) override {
     for (const Delivery& delivery : std::exchange(deliveries_, {})) {
-      sink.OnDelivered(delivery);
+      listener.OnDelivered(delivery);
     }
   }
   absl::Status FatalError() const override { return absl::OkStatus(); }
@@ -33,8 +33,8 @@ class SilentProducer final : public Producer {
   std::vector<Delivery> deliveries_;
 };
 
-absl::StatusOr<std::unique_ptr<Producer>> MakeSilentProducer(const ProducerRequest& /*request*/) {
-  return std::make_unique<SilentProducer>();
+absl::StatusOr<std::unique_ptr<Sink>> MakeSilentSink(const SinkRequest& /*request*/) {
+  return std::make_unique<SilentSink>();
 }
 
 RowSelection SelectionOf(const RowsToRecover& rows) {
@@ -65,7 +65,7 @@ absl::StatusOr<RecoveredRows> TableRows::Count(const RowsToRecover& rows, const 
   RowPublisher::Options options;
   options.on_refused = [](const RowPublisher::Refusal&) {};
   options.wait = [](int /*fd*/, Micros /*timeout*/) {};
-  return Run(rows, /*snapshot=*/"", filter, MakeSilentProducer, std::move(options));
+  return Run(rows, /*snapshot=*/"", filter, MakeSilentSink, std::move(options));
 }
 
 absl::StatusOr<RecoveredRows> TableRows::Publish(const RowsToRecover& rows,
@@ -74,12 +74,11 @@ absl::StatusOr<RecoveredRows> TableRows::Publish(const RowsToRecover& rows,
   RowPublisher::Options options;
   options.headers = {{std::string(kHeader), std::string(plan)}};
   options.on_refused = reports_.on_refused;
-  return Run(rows, snapshot, filter, make_producer_, std::move(options));
+  return Run(rows, snapshot, filter, make_sink_, std::move(options));
 }
 
 absl::StatusOr<RecoveredRows> TableRows::Run(const RowsToRecover& rows, const std::string& snapshot,
-                                             const Filter& filter,
-                                             const ProducerFactory& make_producer,
+                                             const Filter& filter, const SinkMaker& make_sink,
                                              RowPublisher::Options options) {
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config_.source));
   WR_ASSIGN_OR_RETURN(RowReader reader,
@@ -91,7 +90,7 @@ absl::StatusOr<RecoveredRows> TableRows::Run(const RowsToRecover& rows, const st
     return missing.ok() && *missing;
   };
   WR_ASSIGN_OR_RETURN(const auto publisher,
-                      RowPublisher::Create(config_, make_producer, clock_, std::move(options)));
+                      RowPublisher::Create(config_, make_sink, clock_, std::move(options)));
   publisher->UseTables(reader.tables(), reader.relations());
   RecoveredRows counts{.order = reader.order(), .origins_unknown = reader.origins_unknown()};
   while (true) {

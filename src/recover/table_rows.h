@@ -28,11 +28,10 @@ class TableRows final : public RecoveryRows {
     std::function<void(uint64_t rows)> on_progress;
   };
 
-  // All must outlive it. `make_producer`: of those that publish.
-  TableRows(const Config& config, ProducerFactory make_producer, const Clock& clock,
-            Reports reports)
+  // All must outlive it. `make_sink`: of those that publish.
+  TableRows(const Config& config, SinkMaker make_sink, const Clock& clock, Reports reports)
       : config_(config),
-        make_producer_(std::move(make_producer)),
+        make_sink_(std::move(make_sink)),
         clock_(clock),
         reports_(std::move(reports)) {}
 
@@ -42,11 +41,11 @@ class TableRows final : public RecoveryRows {
 
  private:
   absl::StatusOr<RecoveredRows> Run(const RowsToRecover& rows, const std::string& snapshot,
-                                    const Filter& filter, const ProducerFactory& make_producer,
+                                    const Filter& filter, const SinkMaker& make_sink,
                                     RowPublisher::Options options);
 
   const Config& config_;
-  const ProducerFactory make_producer_;
+  const SinkMaker make_sink_;
   const Clock& clock_;
   const Reports reports_;
 };

@@ -85,7 +85,7 @@ class Pipeline final : private RowAudit {
   absl::Status OnKeepalive(Lsn wal_end);
 
   // Announces the topic of a row that will be handled later, so that it does not wait for a topic
-  // of its own (Producer::Announce). False if messages behind this one cannot be understood before
+  // of its own (Sink::Announce). False if messages behind this one cannot be understood before
   // it has been handled, or if its topic has to be announced again.
   // Changes no state, except that the topic counts towards route.max_topics. Logical messages are
   // not looked at: their columns differ from message to message.

@@ -359,13 +359,13 @@ std::optional<PublishedProof> ProgressRecorder::Proof(MonoTime now) const {
 absl::StatusOr<Offered> ProgressRecorder::Produce(const Progress& record) {
   const std::string value = EncodeProgress(record);
   const Header format{kProgressFormatHeader, kProgressFormat};
-  return parts_.producer.Produce({.topic = address_.topic,
-                                  .key = record.pipeline,
-                                  .value = value,
-                                  .headers = {&format, 1},
-                                  .partition = 0,
-                                  .timestamp = std::nullopt},
-                                 DeliveryToken::Progress());
+  return parts_.sink.Produce({.topic = address_.topic,
+                              .key = record.pipeline,
+                              .value = value,
+                              .headers = {&format, 1},
+                              .partition = 0,
+                              .timestamp = std::nullopt},
+                             DeliveryToken::Progress());
 }
 
 MonoTime ProgressRecorder::NextDue(MonoTime now) const {

@@ -34,13 +34,13 @@
 
 namespace walrelay {
 
-class ProgressRecorder final : public DeliverySink {
+class ProgressRecorder final : public DeliveryListener {
  public:
   struct Parts {
     const Config& config;
     const Clock& clock;
     ProgressTopic* topic;  // nullptr: progress is not recorded
-    Producer& producer;
+    Sink& sink;
     const AckTracker& tracker;
     const GapDetector& gaps;
     Metrics& metrics;
@@ -115,7 +115,7 @@ class ProgressRecorder final : public DeliverySink {
   // The producer has claimed its transactional id, and has read this record behind the claim.
   void OnClaimed(const std::optional<Progress>& record);
   // The producer was destroyed: a record in flight is not reported any more.
-  void OnProducerDestroyed() {
+  void OnSinkDestroyed() {
     in_flight_.reset();
     claimed_ = false;
   }
@@ -158,7 +158,7 @@ class ProgressRecorder final : public DeliverySink {
   // When a record was last refused; nullopt: none was.
   std::optional<MonoTime> refused_at() const { return refused_at_; }
 
-  // --- DeliverySink: reports of records whose token is one of progress
+  // --- DeliveryListener: reports of records whose token is one of progress
 
   void OnDelivered(const Delivery& delivery) override;
   void OnFailed(const DeliveryFailure& failure) override;

@@ -47,16 +47,16 @@ constexpr Micros kClosedForSlotTimeout = std::chrono::minutes(2);
 
 Relay::Relay(Parts parts, Router router)
     : parts_(std::move(parts)),
-      producer_({.make = parts_.make_producer,
-                 .max_batch_bytes = parts_.config.kafka.max_batch_bytes,
-                 .transaction_timeout = parts_.config.kafka.transaction_timeout,
-                 .clock = parts_.clock,
-                 .metrics = parts_.metrics,
-                 .seed = parts_.seed + 1}),
+      sink_({.make = parts_.make_sink,
+             .max_batch_bytes = parts_.config.kafka.max_batch_bytes,
+             .transaction_timeout = parts_.config.kafka.transaction_timeout,
+             .clock = parts_.clock,
+             .metrics = parts_.metrics,
+             .seed = parts_.seed + 1}),
       gaps_(parts_.config.source, parts_.clock, tracker_),
       deliveries_(parts_.metrics, parts_.config.metrics.max_topics),
       // Runs inside monitor_.Turn(), on the relay's thread.
-      sender_(producer_, tracker_, parts_.metrics, parts_.clock,
+      sender_(sink_, tracker_, parts_.metrics, parts_.clock,
               [this](const Delivery& delivery, WallTime commit_time) {
                 state_.last_delivery = parts_.clock.Now();
                 deliveries_.OnDelivered(delivery, commit_time, parts_.clock.WallNow());
@@ -67,14 +67,14 @@ Relay::Relay(Parts parts, Router router)
       recorder_({.config = parts_.config,
                  .clock = parts_.clock,
                  .topic = parts_.progress,
-                 .producer = producer_,
+                 .sink = sink_,
                  .tracker = tracker_,
                  .gaps = gaps_,
                  .metrics = parts_.metrics,
                  .seed = parts_.seed + 3}),
       pipeline_(parts_.config, std::move(router), tracker_, sender_, parts_.metrics),
-      committer_({parts_.config, tracker_, pipeline_, recorder_, producer_}),
-      monitor_({parts_.clock, producer_, sender_, recorder_, tracker_, parts_.board, state_,
+      committer_({parts_.config, tracker_, pipeline_, recorder_, sink_}),
+      monitor_({parts_.clock, sink_, sender_, recorder_, tracker_, parts_.board, state_,
                 parts_.metrics}),
       connector_({parts_.config, parts_.source, tracker_, gaps_, recorder_, state_}),
       reporter_(parts_.metrics, parts_.board, deliveries_),
@@ -186,10 +186,10 @@ absl::Status Relay::CheckKafka(MonoTime now) {
   if (recorder_.topic_replaced()) {
     return Error(ErrorCode::kProgressReplaced, fmt::format("topic {}", recorder_.topic()));
   }
-  if (now < check_cluster_at_ || !producer_.exists()) {
+  if (now < check_cluster_at_ || !sink_.exists()) {
     return absl::OkStatus();
   }
-  const std::string id = producer_.ClusterId();
+  const std::string id = sink_.ClusterId();
   check_cluster_at_ = id.empty() ? now : now + kClusterCheckInterval;
   return gaps_.OnCluster(id);
 }
@@ -202,7 +202,7 @@ void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
   const absl::Status& cause = restart.cause;
   NoteProgress();
   if (HasCode(cause, ErrorCode::kBatchTooLarge)) {
-    producer_.ShrinkBatches();
+    sink_.ShrinkBatches();
   }
   LogStatus(LogLevel::kWarning, "producer_restarted", cause,
             {{"in_flight", tracker_.records_in_flight()}, {"frontier", tracker_.frontier()}});
@@ -226,7 +226,7 @@ void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
   state_.last_error =
       restart.single_step ? Error(ErrorCode::kProducerFailed, MessageOf(cause)) : cause;
   state_.disconnected_since = now;
-  state_.retry_at = now + (restart.single_step ? kStepRetry : producer_.NextPause());
+  state_.retry_at = now + (restart.single_step ? kStepRetry : sink_.NextPause());
   WR_CHECK(tracker_.records_in_flight() == 0 && tracker_.resume() == tracker_.frontier(),
            "everything after the frontier is read again");
 }
@@ -239,14 +239,14 @@ void Relay::CarryPositions(const SourceInfo& info, const StartDecision& decision
                                  gaps_.generation(), parts_.routing);
   history.unpublished = std::max(
       decision.position, std::min(decision.published_before, decision.settled_before.commit_lsn));
-  producer_.SkipStored(history);
+  sink_.SkipStored(history);
   sender_.CarryPositions(history, parts_.config.on_error.dead_letter_topic);
 }
 
 // Where the stream begins at the slot's position, a new producer reads the ends of the topics
 // again, or claims the transactional id again. Records in flight of the old producer may not
 // overtake, or duplicate, those of another history: the producer goes with them.
-void Relay::DropProducer(bool keep_in_flight) {
+void Relay::DropSink(bool keep_in_flight) {
   WR_CHECK(session_ == nullptr, "a producer is replaced here only between sessions");
   const bool once_only = parts_.config.pipeline.resumes_from_topics() || committer_.enabled();
   if (keep_in_flight || (tracker_.records_in_flight() == 0 && !once_only)) {
@@ -270,7 +270,7 @@ void Relay::NoteProgress() {
   if (tracker_.frontier() > noted_frontier_) {
     noted_frontier_ = tracker_.frontier();
     reconnect_backoff_.Reset();
-    producer_.ResetBackoff();
+    sink_.ResetBackoff();
     stuck_backoff_.Reset();
     connector_.OnProgress();
     state_.blocked_error = absl::OkStatus();
@@ -324,17 +324,17 @@ absl::Status Relay::OpenAndStart() {
   decision.position = std::max(decision.position, connector_.skip_to());
   decision.keep_in_flight = decision.keep_in_flight && !skipped;
   CarryPositions(*info, decision);
-  DropProducer(decision.keep_in_flight);
-  if (!producer_.exists() && !committer_.enabled()) {
-    WR_RETURN_IF_ERROR(producer_.Create());
+  DropSink(decision.keep_in_flight);
+  if (!sink_.exists() && !committer_.enabled()) {
+    WR_RETURN_IF_ERROR(sink_.Create());
   }
   WR_CHECK(decision.keep_in_flight || tracker_.records_in_flight() == 0,
            "no record of another history is in flight");
   WR_RETURN_IF_ERROR(connector_.Start(*info, decision));
-  if (!producer_.exists()) {
-    producer_.UseTransactions(TransactionalIdOf(parts_.config, info->server.database),
-                              recorder_.address());
-    WR_RETURN_IF_ERROR(producer_.Create());
+  if (!sink_.exists()) {
+    sink_.UseTransactions(TransactionalIdOf(parts_.config, info->server.database),
+                          recorder_.address());
+    WR_RETURN_IF_ERROR(sink_.Create());
   }
   // The records that were sent one at a time, or were settled, are of a history that has ended.
   // With a record of the timeline before, each start is a switch until the next record is
@@ -492,7 +492,7 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
   parts_.source.Close();
   state_.phase = Phase::kDisconnected;
   state_.last_error = gap.error;
-  WR_CHECK(!producer_.exists() && tracker_.records_in_flight() == 0,
+  WR_CHECK(!sink_.exists() && tracker_.records_in_flight() == 0,
            "nothing is published behind a gap");
   // The brokers may take long to record the gap. Meanwhile an operator who has read its id in the
   // log can already accept it.
@@ -584,7 +584,7 @@ void Relay::OnSlotAlmostLost() {
               "the slot exceeds max_slot_wal_keep_size; closing the stream, because the next "
               "checkpoint would wait for a walsender that cannot send"),
         kBusyFinishTimeout);
-    closed_for_slot_ = ClosedForSlot{deliveries_.acknowledged(), producer_.health().reachable};
+    closed_for_slot_ = ClosedForSlot{deliveries_.acknowledged(), sink_.health().reachable};
     state_.retry_at = parts_.clock.Now() + kClosedForSlotTimeout;
   }
 }
@@ -592,12 +592,12 @@ void Relay::OnSlotAlmostLost() {
 // Whether to reconnect before the pause is over: Kafka has become reachable, or has acknowledged a
 // record.
 bool Relay::KafkaRecovered() const {
-  if (!closed_for_slot_ || !producer_.exists()) {
+  if (!closed_for_slot_ || !sink_.exists()) {
     return false;
   }
   WR_CHECK(deliveries_.acknowledged() >= closed_for_slot_->acknowledged,
            "acknowledgements are only added");
-  const bool answers = !closed_for_slot_->kafka_reachable && producer_.health().reachable;
+  const bool answers = !closed_for_slot_->kafka_reachable && sink_.health().reachable;
   return answers || deliveries_.acknowledged() > closed_for_slot_->acknowledged;
 }
 
@@ -762,7 +762,7 @@ std::optional<WallTime> Relay::OldestUnpublished() const {
 
 RelayView Relay::View(MonoTime now) const {
   const Config& config = parts_.config;
-  const SinkHealth health = producer_.health();
+  const SinkHealth health = sink_.health();
   const bool skips_origins = config.source.origin == OriginFilter::kNone;
   const auto skipped = static_cast<uint64_t>(parts_.metrics.events_skipped["origin"].Value());
   RelayView view{.now = now,
@@ -833,13 +833,13 @@ Wakeup Relay::NextWakeup(MonoTime now) const {
                       : Wakeup{.at = std::max(state_.retry_at, committer_.earliest_connection())};
   // A failing producer is watched closely: its last reports decide what must be read again. So is
   // one whose transaction cannot be committed: consumers wait for its end.
-  if (producer_.failed() || monitor_.refused()) {
+  if (sink_.failed() || monitor_.refused()) {
     wakeup.at = std::min(wakeup.at, now + milliseconds(100));
   }
   if (state_.phase == Phase::kStreaming) {
     wakeup.at = std::min(wakeup.at, committer_.enabled() ? committer_.NextDue(now, *session_)
                                                          : recorder_.NextDue(now));
-    wakeup.at = std::min(wakeup.at, producer_.retry_at().value_or(wakeup.at));
+    wakeup.at = std::min(wakeup.at, sink_.retry_at().value_or(wakeup.at));
   }
   // While draining, data of further transactions does not wake the loop: it is not read.
   if (state_.draining) {

@@ -12,7 +12,7 @@
 //
 // The relay owns the tracker and the objects around the stream: GapDetector and SlotConnector
 // (whether and where it may start), Session, Pipeline and RecordSender (the stream itself),
-// ReplaceableProducer; and what shows them to operators, DeliveryMeter and StatusReporter. The
+// ReplaceableSink; and what shows them to operators, DeliveryMeter and StatusReporter. The
 // source belongs to the caller. Its methods must be called on its one thread; other threads read
 // the StatusBoard and the metrics.
 #pragma once
@@ -29,13 +29,13 @@
 #include "base/backoff.h"
 #include "metrics/metrics.h"
 #include "publish/record_sender.h"
-#include "publish/replaceable_producer.h"
+#include "publish/replaceable_sink.h"
 #include "relay/gap_detector.h"
 #include "relay/pipeline.h"
-#include "relay/producer_monitor.h"
 #include "relay/progress_recorder.h"
 #include "relay/run_state.h"
 #include "relay/session.h"
+#include "relay/sink_monitor.h"
 #include "relay/slot_connector.h"
 #include "relay/transaction_committer.h"
 #include "route/router.h"
@@ -63,8 +63,8 @@ class Relay {
   struct Parts {
     const Config& config;  // validated; must not change
     const Clock& clock;
-    ReplicationSource& source;      // opened and closed by the relay only
-    ProducerFactory make_producer;  // called on the relay's thread
+    ReplicationSource& source;  // opened and closed by the relay only
+    SinkMaker make_sink;        // called on the relay's thread
     Metrics& metrics;
     StatusBoard& board;
     DeliveryObserver observer;            // may be empty
@@ -130,7 +130,7 @@ class Relay {
 
   // For the loop's poll(): -1 without a producer. Each producer has another one, so it must be read
   // before each poll().
-  int producer_fd() const { return producer_.poll_fd(); }
+  int producer_fd() const { return sink_.poll_fd(); }
   // nullptr: publishing does not wait for visibility.
   const SnapshotSource* snapshots() const { return parts_.snapshots; }
 
@@ -145,7 +145,7 @@ class Relay {
   void DrainReports(MonoTime now);
   // Destroys the producer unless the next stream may use it: no record of another history may be in
   // its queue.
-  void DropProducer(bool keep_in_flight);
+  void DropSink(bool keep_in_flight);
   // With pipeline.mode = "topics": from now on records carry their positions, and the next
   // producer skips what the topics have.
   void CarryPositions(const SourceInfo& info, const StartDecision& decision);
@@ -211,14 +211,14 @@ class Relay {
   Parts parts_;
   RunState state_;
   AckTracker tracker_;
-  ReplaceableProducer producer_;
+  ReplaceableSink sink_;
   GapDetector gaps_;
   DeliveryMeter deliveries_;
   RecordSender sender_;
   ProgressRecorder recorder_;
   Pipeline pipeline_;
   TransactionCommitter committer_;
-  ProducerMonitor monitor_;
+  SinkMonitor monitor_;
   SlotConnector connector_;
   StatusReporter reporter_;
   std::unique_ptr<Session> session_;

@@ -1,6 +1,6 @@
 // RunState: the values of the relay's state machine that its helpers read.
 //
-// Only Relay writes it. SlotConnector and ProducerMonitor hold a const reference, on the same
+// Only Relay writes it. SlotConnector and SinkMonitor hold a const reference, on the same
 // thread; it outlives them as a member of Relay. No value is shared with other threads: what they
 // see is the StatusBoard.
 #pragma once

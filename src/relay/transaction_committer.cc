@@ -62,7 +62,7 @@ void TransactionCommitter::Turn(MonoTime now, const Session& session, bool drain
 // A record that was not accepted is offered again in the next turn.
 void TransactionCommitter::Commit(bool recorded) {
   if (recorded) {
-    Transactions* transactions = parts_.producer.transactions();
+    Transactions* transactions = parts_.sink.transactions();
     WR_CHECK(transactions != nullptr, "the producer has accepted a record");
     transactions->Commit();
     committed_since_ = std::exchange(open_since_, std::nullopt);

@@ -32,7 +32,7 @@ class TransactionCommitter {
     const AckTracker& tracker;
     const Pipeline& pipeline;
     ProgressRecorder& recorder;
-    Producer& producer;
+    Sink& sink;
   };
 
   // `parts` must outlive it.

@@ -62,8 +62,8 @@ class Retry {
       published_.push_back(offered_.at(number));
       ++counts_.published;
     };
-    WR_ASSIGN_OR_RETURN(publisher_, RowPublisher::Create(config_, options_.make_producer, clock_,
-                                                         std::move(options)));
+    WR_ASSIGN_OR_RETURN(
+        publisher_, RowPublisher::Create(config_, options_.make_sink, clock_, std::move(options)));
     return absl::OkStatus();
   }
 

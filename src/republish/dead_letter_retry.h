@@ -36,7 +36,7 @@ struct RetryCounts {
 
 struct RetryOptions {
   DeadLetterSelection selection;
-  ProducerFactory make_producer;
+  SinkMaker make_sink;
   std::string run;    // the value of the header "walrelay.retried"
   bool mark = false;  // write marks; not for a producer that does not publish
   // Publish rows as the letters have them. Every user who may write to the topic can then publish

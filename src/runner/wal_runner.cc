@@ -20,8 +20,8 @@
 #include "postgres/slot_sampler.h"
 #include "prune/prune_thread.h"
 #include "relay/event_loop.h"
-#include "sinks/registry.h"
 #include "relay/relay.h"
+#include "sinks/registry.h"
 
 namespace walrelay {
 namespace {
@@ -172,8 +172,7 @@ class WalRunner final : public PipelineRunner {
         relay_({.config = config_,
                 .clock = clock_,
                 .source = source_,
-                .make_producer =
-                    [this](const ProducerRequest& request) { return sinks_->Make(request); },
+                .make_sink = [this](const SinkRequest& request) { return sinks_->Make(request); },
                 .metrics = *metrics_,
                 .board = *board_,
                 .observer = host.observer,

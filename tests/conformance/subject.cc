@@ -21,7 +21,7 @@ constexpr uint32_t kOutbox = 16385;
 const WallTime kCommitTime{Micros(1'700'000'000'123'000)};
 
 // Accepts every record.
-class Capture final : public Producer {
+class Capture final : public Sink {
  public:
   std::vector<Published> records;
 
@@ -41,7 +41,7 @@ class Capture final : public Producer {
     }
     return Wait::kNone;
   }
-  void Poll(DeliverySink& /*sink*/) override {}
+  void Poll(DeliveryListener& /*listener*/) override {}
   absl::Status FatalError() const override { return absl::OkStatus(); }
   int poll_fd() const override { return -1; }
 };

@@ -56,7 +56,7 @@ class FakeKafka {
   size_t offered = 0;     // calls of Produce()
   std::vector<std::string> announced;  // topics
   size_t most_announced = 1'000;
-  ProducerRequest request;  // for the last one
+  SinkRequest request;  // for the last one
   // --- of transactions
   bool hold_claim = false;   // the transactional id is not claimed yet
   bool hold_commit = false;  // a commit is not answered yet
@@ -93,8 +93,8 @@ class FakeKafka {
     return keys;
   }
 
-  ProducerFactory Factory() {
-    return [this](const ProducerRequest& wanted) -> absl::StatusOr<std::unique_ptr<Producer>> {
+  SinkMaker Factory() {
+    return [this](const SinkRequest& wanted) -> absl::StatusOr<std::unique_ptr<Sink>> {
       if (!factory_error.ok()) {
         return factory_error;
       }
@@ -102,7 +102,7 @@ class FakeKafka {
       request = wanted;
       health = absl::OkStatus();
       outdated = false;
-      return std::make_unique<FakeProducer>(*this);
+      return std::make_unique<FakeSink>(*this);
     };
   }
 
@@ -128,11 +128,11 @@ class FakeKafka {
     health = Error(ErrorCode::kProducerFailed, "gapless guarantee");
   }
 
-  class FakeProducer final : public Producer, public Transactions, public Examiner {
+  class FakeSink final : public Sink, public Transactions, public Examiner {
    public:
-    explicit FakeProducer(FakeKafka& kafka)
+    explicit FakeSink(FakeKafka& kafka)
         : kafka_(kafka), transactional_(!kafka.request.transactional_id.empty()) {}
-    ~FakeProducer() override {
+    ~FakeSink() override {
       kafka_.uncommitted_.clear();
       kafka_.sealed_ = false;
       kafka_.in_flight.clear();
@@ -181,7 +181,7 @@ class FakeKafka {
       kafka_.sealed_ = true;
     }
 
-    void Poll(DeliverySink& sink) override {
+    void Poll(DeliveryListener& listener) override {
       if (transactional_ && !claimed_ && !kafka_.hold_claim && kafka_.health.ok()) {
         claimed_ = true;
         ++kafka_.claims;
@@ -196,22 +196,22 @@ class FakeKafka {
           kafka_.uncommitted_.push_back(std::move(record));
           continue;
         }
-        sink.OnDelivered({.token = record.token,
-                          .bytes = record.bytes,
-                          .report_delay = kafka_.report_delay,
-                          .topic = record.topic});
+        listener.OnDelivered({.token = record.token,
+                              .bytes = record.bytes,
+                              .report_delay = kafka_.report_delay,
+                              .topic = record.topic});
         kafka_.log.push_back(std::move(record));
       }
       if (kafka_.sealed_ && kafka_.in_flight.empty() && !kafka_.hold_commit &&
           kafka_.refused_.empty() && kafka_.health.ok()) {
-        FinishCommit(sink);
+        FinishCommit(listener);
       }
       const bool failed = !kafka_.refused_.empty() || !kafka_.health.ok();
       for (const DeliveryFailure& failure : std::exchange(kafka_.refused_, {})) {
-        sink.OnFailed(failure);
+        listener.OnFailed(failure);
       }
       if (failed) {
-        Purge(sink);
+        Purge(listener);
       }
     }
 
@@ -237,7 +237,7 @@ class FakeKafka {
     int poll_fd() const override { return -1; }
 
    private:
-    void FinishCommit(DeliverySink& sink) {
+    void FinishCommit(DeliveryListener& listener) {
       const bool answered = !kafka_.lost_commit;
       if (answered || *kafka_.lost_commit) {
         kafka_.commits.emplace_back();
@@ -253,22 +253,22 @@ class FakeKafka {
       }
       kafka_.sealed_ = false;
       for (const FakeRecord& record : std::exchange(kafka_.uncommitted_, {})) {
-        sink.OnDelivered({.token = record.token, .bytes = record.bytes, .topic = record.topic});
+        listener.OnDelivered({.token = record.token, .bytes = record.bytes, .topic = record.topic});
       }
     }
     // A failed producer drops its records in flight.
-    void Purge(DeliverySink& sink) {
+    void Purge(DeliveryListener& listener) {
       for (const FakeRecord& record : std::exchange(kafka_.uncommitted_, {})) {
-        sink.OnFailed({.token = record.token,
-                       .bytes = record.bytes,
-                       .error = Error(ErrorCode::kTransactionAborted, "aborted"),
-                       .purged = true});
+        listener.OnFailed({.token = record.token,
+                           .bytes = record.bytes,
+                           .error = Error(ErrorCode::kTransactionAborted, "aborted"),
+                           .purged = true});
       }
       for (const FakeRecord& record : std::exchange(kafka_.in_flight, {})) {
-        sink.OnFailed({.token = record.token,
-                       .bytes = record.bytes,
-                       .error = Error(ErrorCode::kProducerFailed, "purged"),
-                       .purged = true});
+        listener.OnFailed({.token = record.token,
+                           .bytes = record.bytes,
+                           .error = Error(ErrorCode::kProducerFailed, "purged"),
+                           .purged = true});
       }
     }
     static FakeRecord Copy(const Record& record, DeliveryToken token) {

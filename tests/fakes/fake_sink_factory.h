@@ -20,7 +20,7 @@ class FakeSinkFactory final : public SinkFactory {
 
   SinkLibrary library() const override { return {}; }
   void CheckOffline(const OnInvalid& /*on_invalid*/) const override {}
-  absl::StatusOr<std::unique_ptr<Producer>> Make(const ProducerRequest& /*request*/) override {
+  absl::StatusOr<std::unique_ptr<Sink>> Make(const SinkRequest& /*request*/) override {
     return None();
   }
   std::unique_ptr<ProgressTopic> OpenProgress(ProgressOptions /*options*/) override {

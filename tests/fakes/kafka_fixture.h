@@ -82,7 +82,7 @@ class MockKafkaFixture : public ::testing::Test {
   std::unique_ptr<MockCluster> cluster_;
 };
 
-class ProducerFixture : public MockKafkaFixture, private DeliverySink {
+class ProducerFixture : public MockKafkaFixture, private DeliveryListener {
  protected:
   explicit ProducerFixture(int brokers = 1) : MockKafkaFixture(brokers) {}
 
@@ -177,7 +177,7 @@ class ProducerFixture : public MockKafkaFixture, private DeliverySink {
 
   static constexpr const char* kProgressTopic = "walrelay.progress.test";
 
-  std::unique_ptr<Producer> producer_;
+  std::unique_ptr<Sink> producer_;
   std::vector<Delivered> delivered_;
   std::vector<std::pair<DeliveryToken, absl::Status>> failed_;
   std::vector<bool> purged_;                        // of failed_

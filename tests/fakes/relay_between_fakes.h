@@ -38,7 +38,7 @@ class RelayBetweenFakes {
     relay_ = std::make_unique<Relay>(Relay::Parts{.config = config_,
                                                   .clock = clock_,
                                                   .source = postgres_,
-                                                  .make_producer = kafka_.Factory(),
+                                                  .make_sink = kafka_.Factory(),
                                                   .metrics = metrics_,
                                                   .board = board_,
                                                   .observer = {},

@@ -26,11 +26,11 @@ class PipelineFixture : public ::testing::Test {
  protected:
   // Creates the pipeline with the current configuration; a session begins at the slot's position.
   void StartPipeline() {
-    auto producer = kafka_.Factory()({.max_batch_bytes = config_.kafka.max_batch_bytes});
+    auto sink = kafka_.Factory()({.max_batch_bytes = config_.kafka.max_batch_bytes});
     auto router = Router::Create(config_.source, config_.route, config_.format);
-    WR_CHECK(producer.ok() && router.ok(), "the configuration is valid");
-    producer_ = *std::move(producer);
-    sender_ = std::make_unique<RecordSender>(*producer_, tracker_, metrics_, clock_, nullptr);
+    WR_CHECK(sink.ok() && router.ok(), "the configuration is valid");
+    sink_ = *std::move(sink);
+    sender_ = std::make_unique<RecordSender>(*sink_, tracker_, metrics_, clock_, nullptr);
     pipeline_ =
         std::make_unique<Pipeline>(config_, *std::move(router), tracker_, *sender_, metrics_);
     tracker_.Restart(postgres_.confirmed());
@@ -57,7 +57,7 @@ class PipelineFixture : public ::testing::Test {
     pipeline_->StartSession(postgres_.info.tables);
   }
   // Passes the reports of the producer on, as the relay does.
-  void Poll() { producer_->Poll(*sender_); }
+  void Poll() { sink_->Poll(*sender_); }
   Lsn frontier() const { return tracker_.frontier(); }
 
   Config config_;  // change it before the start
@@ -66,7 +66,7 @@ class PipelineFixture : public ::testing::Test {
   FakeKafka kafka_;
   SoleMetrics metrics_;
   AckTracker tracker_;
-  std::unique_ptr<Producer> producer_;
+  std::unique_ptr<Sink> sink_;
   std::unique_ptr<RecordSender> sender_;
   std::unique_ptr<Pipeline> pipeline_;
 };
@@ -82,7 +82,7 @@ class SessionFixture : public PipelineFixture {
     recorder_ = std::make_unique<ProgressRecorder>(ProgressRecorder::Parts{.config = config_,
                                                                            .clock = clock_,
                                                                            .topic = nullptr,
-                                                                           .producer = *producer_,
+                                                                           .sink = *sink_,
                                                                            .tracker = tracker_,
                                                                            .gaps = gaps_,
                                                                            .metrics = metrics_});

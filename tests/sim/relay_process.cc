@@ -48,8 +48,7 @@ RelayProcess::Pipeline::Pipeline(RelayProcess& process, std::optional<SourceMemo
           .config = config,
           .clock = process.context_.clock,
           .source = process.source_,
-          .make_producer =
-              [&process](const ProducerRequest& request) { return process.MakeProducer(request); },
+          .make_sink = [&process](const SinkRequest& request) { return process.MakeSink(request); },
           .metrics = process.parts_.metrics,
           .board = board,
           .observer = {},
@@ -73,8 +72,7 @@ RelayProcess::RelayProcess(const Parts& parts)
   context_.Note("[relay {}] process started", number());
 }
 
-absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(
-    const ProducerRequest& request) {
+absl::StatusOr<std::unique_ptr<Sink>> RelayProcess::MakeSink(const SinkRequest& request) {
   if (parts_.network.kafka_secret_unreadable) {
     return Error(ErrorCode::kSecretFile, "kafka.password: mode 0644");
   }
@@ -95,7 +93,7 @@ absl::StatusOr<std::unique_ptr<Producer>> RelayProcess::MakeProducer(
     producer_->UseTransactions(request.transactional_id,
                                pipeline_->config.kafka.transaction_timeout);
   }
-  return std::make_unique<ProducerHandle>(producer_);
+  return std::make_unique<SinkHandle>(producer_);
 }
 
 void RelayProcess::OnClaimed(const std::optional<Progress>& record) {

@@ -164,7 +164,7 @@ class RelayProcess final : private RelayHost {
   Lsn stored_position() const override { return parts_.environment.stored_position(); }
   void StorePosition(Lsn p) override { parts_.environment.StorePosition(p); }
 
-  absl::StatusOr<std::unique_ptr<Producer>> MakeProducer(const ProducerRequest& request);
+  absl::StatusOr<std::unique_ptr<Sink>> MakeSink(const SinkRequest& request);
   bool to_stop() const { return terminate_ || pause_; }
   // Everything that it handled was confirmed.
   bool ended_clean() const;

@@ -313,7 +313,7 @@ void SimProducer::OnClusterChanged() {
   });
 }
 
-void SimProducer::Poll(DeliverySink& sink) {
+void SimProducer::Poll(DeliveryListener& listener) {
   signalled_ = false;
   if (transactions_) {
     transactions_->EndIfComplete();
@@ -338,13 +338,13 @@ void SimProducer::Poll(DeliverySink& sink) {
       use_.last_report = context_.now();  // the relay may skip this row
     }
     if (report.error.ok() || Mutant(MutantId::kCountErrorAsAck)) {
-      sink.OnDelivered(
+      listener.OnDelivered(
           {.token = report.record.token, .bytes = report.record.bytes, .topic = report.topic});
     } else {
-      sink.OnFailed({.token = report.record.token,
-                     .bytes = report.record.bytes,
-                     .error = report.error,
-                     .purged = report.purged});
+      listener.OnFailed({.token = report.record.token,
+                         .bytes = report.record.bytes,
+                         .error = report.error,
+                         .purged = report.purged});
     }
   }
   if (!spent_.ok()) {

@@ -54,13 +54,13 @@ class SimProducer final : public std::enable_shared_from_this<SimProducer> {
   SimProducer(Context& context, SimKafka& kafka, RelayHost& host, ProducerUse& use,
               const PipelineConfig& limits, const ProducerOptions& options, int64_t batch_bytes);
 
-  // --- see Producer and its optional interfaces
+  // --- see Sink and its optional interfaces
 
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token);
   void SkipStored(const WalHistory& history);
   std::optional<Transactions::Claim> TakeClaim();
   void Commit();
-  void Poll(DeliverySink& sink);
+  void Poll(DeliveryListener& listener);
   absl::Status FatalError() const;
   SinkHealth health() const;
   bool outdated() const { return credentials_ != kafka_.credentials; }
@@ -205,13 +205,10 @@ class SimProducer final : public std::enable_shared_from_this<SimProducer> {
 
 // The object that the relay owns. The SimProducer outlives it until its batches on the wire have
 // arrived.
-class ProducerHandle final : public Producer,
-                             public Transactions,
-                             public Positions,
-                             public Examiner {
+class SinkHandle final : public Sink, public Transactions, public Positions, public Examiner {
  public:
-  explicit ProducerHandle(std::shared_ptr<SimProducer> producer) : producer_(std::move(producer)) {}
-  ~ProducerHandle() override { producer_->Abandon(); }
+  explicit SinkHandle(std::shared_ptr<SimProducer> producer) : producer_(std::move(producer)) {}
+  ~SinkHandle() override { producer_->Abandon(); }
 
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override {
     return producer_->Produce(record, token);
@@ -224,7 +221,7 @@ class ProducerHandle final : public Producer,
   Examiner* examiner() override { return this; }
   std::optional<Claim> TakeClaim() override { return producer_->TakeClaim(); }
   void Commit() override { producer_->Commit(); }
-  void Poll(DeliverySink& sink) override { producer_->Poll(sink); }
+  void Poll(DeliveryListener& listener) override { producer_->Poll(listener); }
   absl::Status FatalError() const override { return producer_->FatalError(); }
   SinkHealth health() const override { return producer_->health(); }
   std::string ClusterId() const override { return producer_->ClusterId(); }

@@ -44,7 +44,7 @@ TEST(RecordPrinterTest, JsonOfATombstoneHasNulls) {
 }
 
 TEST(RecordPrinterTest, PrintedRecordIsDeliveredAtTheNextPoll) {
-  struct Sink : DeliverySink {
+  struct Listener : DeliveryListener {
     std::vector<DeliveryToken> tokens;
     void OnDelivered(const Delivery& delivery) override { tokens.push_back(delivery.token); }
     void OnFailed(const DeliveryFailure&) override {}
@@ -53,10 +53,10 @@ TEST(RecordPrinterTest, PrintedRecordIsDeliveredAtTheNextPoll) {
   const testing::CapturedStream out(stdout);
   EXPECT_EQ(*printer.Produce({.topic = "t"}, {5, 1}), Wait::kNone);
   EXPECT_EQ(out.Text(), "t  now  key=NULL  value=NULL\n");
-  Sink sink;
-  printer.Poll(sink);
-  printer.Poll(sink);
-  EXPECT_THAT(sink.tokens, ::testing::ElementsAre((DeliveryToken{5, 1})));
+  Listener listener;
+  printer.Poll(listener);
+  printer.Poll(listener);
+  EXPECT_THAT(listener.tokens, ::testing::ElementsAre((DeliveryToken{5, 1})));
 }
 
 }  // namespace

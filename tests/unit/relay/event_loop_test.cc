@@ -26,7 +26,7 @@ class EventLoopTest : public ::testing::Test {
     relay_.emplace(Relay::Parts{.config = config_,
                                 .clock = clock_,
                                 .source = postgres_,
-                                .make_producer = kafka_.Factory(),
+                                .make_sink = kafka_.Factory(),
                                 .metrics = metrics_,
                                 .board = board_,
                                 .observer = {},

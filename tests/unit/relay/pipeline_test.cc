@@ -522,7 +522,7 @@ TEST_F(CutTransactionTest, RowsAreSentAgainIfTheProducerLostThem) {
   Begin();
   Insert("a");
   Reconnect();
-  sender_->OnProducerDestroyed();
+  sender_->OnSinkDestroyed();
   kafka_.in_flight.clear();
   tracker_.Reset();
   BeginAgain();
@@ -535,7 +535,7 @@ TEST_F(CutTransactionTest, AcknowledgedRowsAreNotSentAgainByAnotherProducer) {
   Insert("a");
   AcknowledgeAll();
   Reconnect();
-  sender_->OnProducerDestroyed();
+  sender_->OnSinkDestroyed();
   BeginAgain();
   Insert("a");
   Insert("b");

@@ -52,8 +52,8 @@ absl::Status FatalError(rd_kafka_t* client) {
   return Error(ErrorCode::kProducerFailed, message);
 }
 
-// The sink for a single record.
-class OneReport final : public DeliverySink {
+// The listener for a single record.
+class OneReport final : public DeliveryListener {
  public:
   void OnDelivered(const Delivery& delivery) override {
     outcome = WrittenRecord{
@@ -69,7 +69,7 @@ class OneReport final : public DeliverySink {
 };
 
 // The reason why no acknowledgement has arrived.
-absl::Status NotInTime(const Producer& producer, std::string_view topic, Micros timeout) {
+absl::Status NotInTime(const Sink& producer, std::string_view topic, Micros timeout) {
   const absl::Status trouble = producer.health().trouble;
   return !trouble.ok()
              ? trouble
@@ -77,7 +77,7 @@ absl::Status NotInTime(const Producer& producer, std::string_view topic, Micros 
                                                            topic, FormatDuration(timeout)));
 }
 
-void AwaitReports(const Producer& producer, SteadyTime deadline) {
+void AwaitReports(const Sink& producer, SteadyTime deadline) {
   pollfd wakeup{producer.poll_fd(), POLLIN, 0};
   (void)::poll(&wakeup, 1, MillisUntil(deadline));
 }
@@ -130,7 +130,7 @@ absl::StatusOr<WrittenRecord> WriteRecord(const Config& config, const Record& re
   WR_RETURN_IF_ERROR(RequestProducerId(config, timeout));
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
                                                        config.kafka.max_batch_bytes));
-  WR_ASSIGN_OR_RETURN(const std::unique_ptr<Producer> producer,
+  WR_ASSIGN_OR_RETURN(const std::unique_ptr<Sink> producer,
                       KafkaProducer::Create(std::move(conf), {}));
   const SteadyTime start = std::chrono::steady_clock::now();
   OneReport report;

@@ -25,7 +25,7 @@ void KafkaSinkFactory::CheckOffline(const OnInvalid& on_invalid) const {
 
 // The configuration is built each time, because librdkafka takes ownership of it, and password
 // files are read again with it.
-absl::StatusOr<std::unique_ptr<Producer>> KafkaSinkFactory::Make(const ProducerRequest& request) {
+absl::StatusOr<std::unique_ptr<Sink>> KafkaSinkFactory::Make(const SinkRequest& request) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf,
                       MakeProducerConf(config_.kafka, config_.pipeline, request.max_batch_bytes,
                                        request.transactional_id));

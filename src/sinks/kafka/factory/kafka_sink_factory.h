@@ -30,7 +30,7 @@ class KafkaSinkFactory final : public SinkFactory {
   SinkLibrary library() const override { return Library(); }
   void CheckOffline(const OnInvalid& on_invalid) const override;
   // Errors: those of MakeProducerConf() and KafkaProducer::Create().
-  absl::StatusOr<std::unique_ptr<Producer>> Make(const ProducerRequest& request) override;
+  absl::StatusOr<std::unique_ptr<Sink>> Make(const SinkRequest& request) override;
   std::unique_ptr<ProgressTopic> OpenProgress(ProgressOptions options) override;
   absl::StatusOr<std::unique_ptr<TopicReader>> OpenReader() override;
   absl::StatusOr<std::vector<StoredRecord>> ReadTopics(const std::vector<std::string>& topics,

@@ -81,8 +81,8 @@ KafkaProducer::Options KafkaProducer::OptionsFor(const KafkaConfig& kafka) {
   return options;
 }
 
-absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
-                                                                const Options& options) {
+absl::StatusOr<std::unique_ptr<Sink>> KafkaProducer::Create(KafkaConf conf,
+                                                            const Options& options) {
   const Micros refresh_interval = std::min(options.refresh_interval, RefreshIntervalOf(*conf));
   auto client = std::make_unique<Client>();
   client->wakeup = UniqueFd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -141,7 +141,7 @@ absl::StatusOr<std::unique_ptr<Producer>> KafkaProducer::Create(KafkaConf conf,
             .progress_conf = options.progress_conf,
             .reuse_after_repeated_commit = options.reuse_after_repeated_commit});
   }
-  return std::unique_ptr<Producer>(
+  return std::unique_ptr<Sink>(
       new KafkaProducer(std::move(client), options, max_record_bytes, request_timeout));
 }
 
@@ -352,7 +352,7 @@ absl::StatusOr<Offered> KafkaProducer::ProduceError(rd_kafka_resp_err_t error, c
   }
 }
 
-void KafkaProducer::Poll(DeliverySink& sink) {
+void KafkaProducer::Poll(DeliveryListener& listener) {
   // The eventfd first: what arrives afterwards signals it again.
   eventfd_t count = 0;
   eventfd_read(client_->wakeup.get(), &count);
@@ -362,7 +362,7 @@ void KafkaProducer::Poll(DeliverySink& sink) {
   }
   ApplyMetadata();
   while (rd_kafka_event_t* event = rd_kafka_queue_poll(client_->queue.get(), 0)) {
-    OnEvent(event, sink);
+    OnEvent(event, listener);
     rd_kafka_event_destroy(event);
   }
   ApplyTails();
@@ -372,7 +372,7 @@ void KafkaProducer::Poll(DeliverySink& sink) {
   if (transaction_ != nullptr && transaction_->ReleasesProgress()) {
     SendHeldBack();
   }
-  if (transaction_ != nullptr && transaction_->Turn(sink, now_)) {
+  if (transaction_ != nullptr && transaction_->Turn(listener, now_)) {
     Purge();
   }
 }
@@ -385,10 +385,10 @@ void KafkaProducer::Commit() {
   transaction_->Commit(clock_.Now());
 }
 
-void KafkaProducer::OnEvent(rd_kafka_event_t* event, DeliverySink& sink) {
+void KafkaProducer::OnEvent(rd_kafka_event_t* event, DeliveryListener& listener) {
   switch (rd_kafka_event_type(event)) {
     case RD_KAFKA_EVENT_DR:
-      return DrainReports(event, sink);
+      return DrainReports(event, listener);
     case RD_KAFKA_EVENT_ERROR:
       return OnErrorEvent(event);
     case RD_KAFKA_EVENT_CREATETOPICS_RESULT:
@@ -459,15 +459,15 @@ void KafkaProducer::ApplyTails() {
   }
 }
 
-void KafkaProducer::DrainReports(rd_kafka_event_t* event, DeliverySink& sink) {
+void KafkaProducer::DrainReports(rd_kafka_event_t* event, DeliveryListener& listener) {
   while (const rd_kafka_message_t* message = rd_kafka_event_message_next(event)) {
-    Report(*message, sink);
+    Report(*message, listener);
   }
 }
 
-void KafkaProducer::Report(const rd_kafka_message_t& message, DeliverySink& sink) {
+void KafkaProducer::Report(const rd_kafka_message_t& message, DeliveryListener& listener) {
   if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    ReportFailure(message, sink);
+    ReportFailure(message, listener);
     return;
   }
   health_.OnBrokerAnswered();
@@ -486,13 +486,13 @@ void KafkaProducer::Report(const rd_kafka_message_t& message, DeliverySink& sink
   if (transaction_ != nullptr) {
     transaction_->OnDelivered(delivery, now_);
   } else {
-    sink.OnDelivered(delivery);
+    listener.OnDelivered(delivery);
   }
 }
 
-// A failed report usually means a failed client. The check comes first, so that the sink can see
-// FatalError().
-void KafkaProducer::ReportFailure(const rd_kafka_message_t& message, DeliverySink& sink) {
+// A failed report usually means a failed client. The check comes first, so that the listener can
+// see FatalError().
+void KafkaProducer::ReportFailure(const rd_kafka_message_t& message, DeliveryListener& listener) {
   TopicTable::Topic& topic = TopicTable::Of(message);
   client_->topics->OnFailed(topic, message.partition);
   const DeliveryFailure failure = ToDeliveryFailure(message, topic.name, AddedHeader());
@@ -501,7 +501,7 @@ void KafkaProducer::ReportFailure(const rd_kafka_message_t& message, DeliverySin
     return;
   }
   health_.CheckFatal();
-  sink.OnFailed(failure);
+  listener.OnFailed(failure);
 }
 
 void KafkaProducer::OnErrorEvent(rd_kafka_event_t* event) {

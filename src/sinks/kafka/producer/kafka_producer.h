@@ -1,4 +1,4 @@
-// KafkaProducer: the Producer implementation over librdkafka's C API.
+// KafkaProducer: the Sink implementation over librdkafka's C API.
 //
 // Delivery reports arrive as events in the main queue, which signals an eventfd; the owner's thread
 // processes them. librdkafka's own threads run no code of the relay except its log callback.
@@ -11,7 +11,7 @@
 //
 // With a transactional id in its configuration, records are part of transactions.
 //
-// Threads: as Producer. CredentialWatch, TopicMetadataFetcher, TailReader and TransactionThread
+// Threads: as Sink. CredentialWatch, TopicMetadataFetcher, TailReader and TransactionThread
 // have threads of their own.
 #pragma once
 
@@ -45,10 +45,7 @@
 
 namespace walrelay {
 
-class KafkaProducer final : public Producer,
-                            public Transactions,
-                            public Positions,
-                            public Examiner {
+class KafkaProducer final : public Sink, public Transactions, public Positions, public Examiner {
  public:
   // Durations are those between checks. The callbacks are called on the owner's thread, inside
   // Poll().
@@ -73,7 +70,7 @@ class KafkaProducer final : public Producer,
     // The progress record that a producer with a transactional id reads after the claim.
     ProgressAddress progress;
     std::function<absl::StatusOr<KafkaConf>()> progress_conf;  // MakeProgressConf()
-    Micros commit_limit = std::chrono::seconds(10);            // see ProducerRequest
+    Micros commit_limit = std::chrono::seconds(10);            // see SinkRequest
     // Only for tests, which show what happens then: a delayed EndTxn ends another transaction.
     bool reuse_after_repeated_commit = false;
     std::function<void()> on_partitions_changed;  // to count the changes; may be empty
@@ -86,13 +83,13 @@ class KafkaProducer final : public Producer,
   // Starts a client; does not wait for a broker. Errors: WR-4006 for a configuration that
   // librdkafka rejects.
   // WR-5001 if no eventfd is available. Takes `conf`, also after an error; `options` is copied.
-  static absl::StatusOr<std::unique_ptr<Producer>> Create(KafkaConf conf, const Options& options);
+  static absl::StatusOr<std::unique_ptr<Sink>> Create(KafkaConf conf, const Options& options);
   // Discards undelivered records. Without a reaper it returns when librdkafka's threads have ended.
   ~KafkaProducer() override;
 
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   bool Announce(std::string_view topic) override;
-  void Poll(DeliverySink& sink) override;
+  void Poll(DeliveryListener& listener) override;
   absl::Status FatalError() const override { return health_.fatal(); }
   void AbandonUndelivered() override;
   SinkHealth health() const override;
@@ -167,10 +164,10 @@ class KafkaProducer final : public Producer,
   void OnSettings(rd_kafka_event_t* event);
   void ApplyMetadata();
   void ApplyTails();
-  void DrainReports(rd_kafka_event_t* event, DeliverySink& sink);
-  void Report(const rd_kafka_message_t& message, DeliverySink& sink);
-  void ReportFailure(const rd_kafka_message_t& message, DeliverySink& sink);
-  void OnEvent(rd_kafka_event_t* event, DeliverySink& sink);
+  void DrainReports(rd_kafka_event_t* event, DeliveryListener& listener);
+  void Report(const rd_kafka_message_t& message, DeliveryListener& listener);
+  void ReportFailure(const rd_kafka_message_t& message, DeliveryListener& listener);
+  void OnEvent(rd_kafka_event_t* event, DeliveryListener& listener);
   void OnErrorEvent(rd_kafka_event_t* event);
   void Purge();
 

@@ -134,19 +134,19 @@ void ProducerTransaction::Fail(const absl::Status& error) {
   health_.Fail(error);
 }
 
-bool ProducerTransaction::Turn(DeliverySink& sink, MonoTime now) {
-  Apply(thread_.TakeResults(), sink, now);
+bool ProducerTransaction::Turn(DeliveryListener& listener, MonoTime now) {
+  Apply(thread_.TakeResults(), listener, now);
   CommitIfComplete(now);
   CheckOverdue(now);
   ExplainIfNeeded();
   failing_ = failing_ || !health_.fatal().ok();
   if (!health_.fatal().ok() && (outstanding_ == 0 || abandoned_)) {
-    ReportFailures(sink);
+    ReportFailures(listener);
   }
   return failing_ && !std::exchange(purged_, true);
 }
 
-void ProducerTransaction::Apply(TransactionThread::Results results, DeliverySink& sink,
+void ProducerTransaction::Apply(TransactionThread::Results results, DeliveryListener& listener,
                                 MonoTime now) {
   health_.ExplainTrouble(results.trouble);
   if (results.claim) {
@@ -160,7 +160,7 @@ void ProducerTransaction::Apply(TransactionThread::Results results, DeliverySink
   if (results.commits_sent > 0) {
     committed_ = true;
     health_.OnBrokerAnswered();
-    withheld_.Release(sink, now);
+    withheld_.Release(listener, now);
   }
   if (results.commits_sent > 1) {
     Fail(Error(ErrorCode::kCommitRepeated,
@@ -195,7 +195,7 @@ void ProducerTransaction::NameCause() {
   }
 }
 
-void ProducerTransaction::ReportFailures(DeliverySink& sink) {
+void ProducerTransaction::ReportFailures(DeliveryListener& listener) {
   NameCause();
   if (std::exchange(held_, false)) {
     failed_.push_back({{.token = DeliveryToken::Progress(), .purged = true}, awaits_});
@@ -206,12 +206,12 @@ void ProducerTransaction::ReportFailures(DeliverySink& sink) {
         if (purged) {
           failed.failure.error = health_.fatal();
         }
-        sink.OnFailed(failed.failure);
+        listener.OnFailed(failed.failure);
       }
     }
   }
   failed_.clear();
-  withheld_.Fail(sink, health_.fatal());
+  withheld_.Fail(listener, health_.fatal());
 }
 
 }  // namespace walrelay

@@ -14,7 +14,7 @@
 // A sealed transaction waits for brokers only as long as it makes progress: after `commit_limit`
 // without an acknowledgement or the end of the commit, the producer has failed. A limit on the
 // whole time would make a relay with slow brokers send the same records forever. The owner gives
-// the next producer more time, see ProducerRequest.
+// the next producer more time, see SinkRequest.
 //
 // Threads: used by the producer's owner.
 #pragma once
@@ -72,7 +72,7 @@ class ProducerTransaction {
   void OnFailed(const DeliveryFailure& failure, std::string_view topic);
 
   // Applies what has arrived. Returns true if undelivered records are to be purged.
-  bool Turn(DeliverySink& sink, MonoTime now);
+  bool Turn(DeliveryListener& listener, MonoTime now);
   // No more reports are awaited.
   void Abandon() { abandoned_ = true; }
 
@@ -83,13 +83,13 @@ class ProducerTransaction {
     std::string_view topic;
   };
 
-  void Apply(TransactionThread::Results results, DeliverySink& sink, MonoTime now);
+  void Apply(TransactionThread::Results results, DeliveryListener& listener, MonoTime now);
   void CommitIfComplete(MonoTime now);
   void CheckOverdue(MonoTime now);
   void ExplainIfNeeded();
   void Fail(const absl::Status& error);
   void NameCause();
-  void ReportFailures(DeliverySink& sink);
+  void ReportFailures(DeliveryListener& listener);
 
   TransactionThread& thread_;
   ClientHealth& health_;

@@ -19,25 +19,25 @@ void WithheldDeliveries::Add(const Delivery& delivery, MonoTime now) {
   entries_.push_back(entry);
 }
 
-void WithheldDeliveries::Release(DeliverySink& sink, MonoTime now) {
+void WithheldDeliveries::Release(DeliveryListener& listener, MonoTime now) {
   for (const bool progress : {false, true}) {
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (entries_[i].token.is_progress() == progress) {
-        Pass(i, sink, now);
+        Pass(i, listener, now);
       }
     }
   }
   Clear();
 }
 
-void WithheldDeliveries::Fail(DeliverySink& sink, const absl::Status& error) {
+void WithheldDeliveries::Fail(DeliveryListener& listener, const absl::Status& error) {
   for (const Entry& entry : entries_) {
-    sink.OnFailed({.token = entry.token, .bytes = entry.bytes, .error = error, .purged = true});
+    listener.OnFailed({.token = entry.token, .bytes = entry.bytes, .error = error, .purged = true});
   }
   Clear();
 }
 
-void WithheldDeliveries::Pass(size_t index, DeliverySink& sink, MonoTime now) {
+void WithheldDeliveries::Pass(size_t index, DeliveryListener& listener, MonoTime now) {
   const Entry& entry = entries_[index];
   passed_.clear();
   for (size_t i = index == 0 ? 0 : entries_[index - 1].headers_end; i < entry.headers_end; ++i) {
@@ -51,7 +51,7 @@ void WithheldDeliveries::Pass(size_t index, DeliverySink& sink, MonoTime now) {
                     .offset = entry.offset};
   delivery.key = TextOf(entry.key);
   delivery.headers = passed_;
-  sink.OnDelivered(delivery);
+  listener.OnDelivered(delivery);
 }
 
 WithheldDeliveries::Text WithheldDeliveries::Store(std::optional<std::string_view> text) {

@@ -24,10 +24,11 @@ class WithheldDeliveries {
 
   // `delivery` is copied, except for its topic, which must outlive the entry.
   void Add(const Delivery& delivery, MonoTime now);
-  // Passes all to `sink`, progress records last, and forgets them. The latency is that until `now`.
-  void Release(DeliverySink& sink, MonoTime now);
+  // Passes all to `listener`, progress records last, and forgets them. The latency is that until
+  // `now`.
+  void Release(DeliveryListener& listener, MonoTime now);
   // Reports all as failed and purged, and forgets them.
-  void Fail(DeliverySink& sink, const absl::Status& error);
+  void Fail(DeliveryListener& listener, const absl::Status& error);
 
  private:
   // In bytes_.
@@ -53,7 +54,7 @@ class WithheldDeliveries {
 
   Text Store(std::optional<std::string_view> text);
   std::optional<std::string_view> TextOf(const Text& text) const;
-  void Pass(size_t index, DeliverySink& sink, MonoTime now);
+  void Pass(size_t index, DeliveryListener& listener, MonoTime now);
   void Clear();
 
   const bool details_;

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class WithheldDeliveriesTest : public ::testing::Test, public DeliverySink {
+class WithheldDeliveriesTest : public ::testing::Test, public DeliveryListener {
  protected:
   void OnDelivered(const Delivery& delivery) override {
     std::string text = std::string(delivery.topic) + "/" + std::to_string(delivery.offset);

@@ -1,4 +1,4 @@
-#include "relay/producer_monitor.h"
+#include "relay/sink_monitor.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +22,7 @@ constexpr Micros kLateReports = milliseconds(500);
 constexpr Micros kReportTimeout = seconds(5);
 
 // Passes each report to the part that produced the record.
-class ReportDispatcher final : public DeliverySink {
+class ReportDispatcher final : public DeliveryListener {
  public:
   // `transactions`: nullptr for a producer without.
   ReportDispatcher(RecordSender& sender, ProgressRecorder& recorder, Metrics& metrics,
@@ -36,15 +36,15 @@ class ReportDispatcher final : public DeliverySink {
       metrics_.kafka_transactions_committed->Increment();
       metrics_.kafka_commit_seconds.Observe(delivery.latency);
     }
-    SinkOf(delivery.token).OnDelivered(delivery);
+    ListenerOf(delivery.token).OnDelivered(delivery);
   }
   void OnFailed(const DeliveryFailure& failure) override {
-    SinkOf(failure.token).OnFailed(failure);
+    ListenerOf(failure.token).OnFailed(failure);
   }
 
  private:
-  DeliverySink& SinkOf(DeliveryToken token) {
-    return token.is_progress() ? static_cast<DeliverySink&>(recorder_) : sender_;
+  DeliveryListener& ListenerOf(DeliveryToken token) {
+    return token.is_progress() ? static_cast<DeliveryListener&>(recorder_) : sender_;
   }
 
   RecordSender& sender_;
@@ -57,19 +57,19 @@ class ReportDispatcher final : public DeliverySink {
 
 // The steps depend on each other: reports first, because they name the cause of a failure and
 // settle rows; then the failure; only then checks of a healthy producer.
-std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
-                                             std::optional<MonoTime> topic_awaited_since) {
-  ReplaceableProducer& producer = parts_.producer;
-  if (!producer.exists()) {
+std::optional<Restart> SinkMonitor::Turn(MonoTime now,
+                                         std::optional<MonoTime> topic_awaited_since) {
+  ReplaceableSink& sink = parts_.sink;
+  if (!sink.exists()) {
     return std::nullopt;
   }
   ReportDispatcher reports(parts_.sender, parts_.recorder, parts_.metrics,
-                           producer.uses_transactions() ? &transactions_ : nullptr);
+                           sink.uses_transactions() ? &transactions_ : nullptr);
   const uint64_t committed = transactions_.committed;
-  producer.Poll(reports);
+  sink.Poll(reports);
   TakeClaim();
   if (transactions_.committed > committed) {
-    producer.ResetTime();
+    sink.ResetTime();
   }
   if (parts_.recorder.superseded()) {
     return Restart{.cause = Error(ErrorCode::kCommitInDoubt,
@@ -80,27 +80,27 @@ std::optional<Restart> ProducerMonitor::Turn(MonoTime now,
   // failed.
   const absl::Status& named = parts_.sender.failed().cause;
   WR_CHECK(!named.ok() || parts_.sender.failed().lost == 0, "a lost record has a cause");
-  const absl::Status error = named.ok() ? producer.FatalError() : named;
+  const absl::Status error = named.ok() ? sink.FatalError() : named;
   if (error.ok()) {
     auto restart = CheckForRefusal();
     restart = restart ? restart : CheckForStall(now, topic_awaited_since);
-    return restart || !producer.exists() ? restart : CheckCredentials(now);
+    return restart || !sink.exists() ? restart : CheckCredentials(now);
   }
-  const Micros failing = now - producer.StopForFailure(now);
+  const Micros failing = now - sink.StopForFailure(now);
   WR_CHECK(failing >= Micros(0), "time does not move backwards");
   if (parts_.sender.AllHaveFailed() || failing > kReportTimeout) {
     return OnFailure(error, now);
   }
   if (failing > kLateReports) {
-    producer.AbandonUndelivered();
+    sink.AbandonUndelivered();
   }
   return std::nullopt;
 }
 
-void ProducerMonitor::TakeClaim() {
-  Transactions* transactions = parts_.producer.transactions();
+void SinkMonitor::TakeClaim() {
+  Transactions* transactions = parts_.sink.transactions();
   if (const auto claim = transactions != nullptr ? transactions->TakeClaim() : std::nullopt) {
-    WR_CHECK(parts_.producer.uses_transactions(), "a producer with transactions claims its id");
+    WR_CHECK(parts_.sink.uses_transactions(), "a producer with transactions claims its id");
     transactions_.claimed = true;
     transactions_.claim_error = absl::OkStatus();
     parts_.recorder.OnClaimed(claim->record);
@@ -108,7 +108,7 @@ void ProducerMonitor::TakeClaim() {
 }
 
 // If no record was lost with the producer, nothing has to be read again.
-std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, MonoTime now) {
+std::optional<Restart> SinkMonitor::OnFailure(const absl::Status& error, MonoTime now) {
   WR_CHECK(!error.ok(), "a failure has a cause");
   if (HasCode(error, ErrorCode::kCommitRepeated) && parts_.tracker.records_in_flight() == 0) {
     LogStatus(LogLevel::kInfo, "producer_renewed", error);  // nothing has failed
@@ -123,7 +123,7 @@ std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, Mon
   }
   WR_CHECK(parts_.sender.failed().lost == 0, "a lost record still counts as in flight");
   if (HasCode(error, ErrorCode::kBatchTooLarge)) {
-    parts_.producer.ResetBatches();  // a single record was refused, sent alone
+    parts_.sink.ResetBatches();  // a single record was refused, sent alone
   }
   // A blocking row is logged with its name and retried with its own back-off; a row that does not
   // block is progress. A claim that fails repeatedly is logged once.
@@ -131,13 +131,13 @@ std::optional<Restart> ProducerMonitor::OnFailure(const absl::Status& error, Mon
   const bool quiet = of_the_row || repeated || ReactionTo(error) == Reaction::kBlocked;
   LogStatus(quiet ? LogLevel::kDebug : LogLevel::kWarning, "producer_failed", error,
             {{"frontier", parts_.tracker.frontier()}});
-  Retire(error, now + (of_the_row ? Micros(0) : parts_.producer.NextPause()));
+  Retire(error, now + (of_the_row ? Micros(0) : parts_.sink.NextPause()));
   return std::nullopt;
 }
 
 // A broker's refusal marks the start of the rows to be sent alone. Without one (a fenced producer
 // id, an expired sequence) no row is to blame, and all are sent as before.
-std::optional<Restart> ProducerMonitor::OnLostRecords(const absl::Status& error) {
+std::optional<Restart> SinkMonitor::OnLostRecords(const absl::Status& error) {
   const FailedRecords& failed = parts_.sender.failed();
   WR_CHECK(!failed.first_refused || failed.lost > 0, "a refused record is lost");
   WR_CHECK(
@@ -147,7 +147,7 @@ std::optional<Restart> ProducerMonitor::OnLostRecords(const absl::Status& error)
   const bool known = parts_.sender.AllHaveFailed() && !failed.unknown_position;
   // A progress record that is refused fails the events of its transaction, but is the cause.
   const absl::Status& recording = parts_.recorder.error();
-  const bool recorded = !parts_.producer.uses_transactions() || recording.ok();
+  const bool recorded = !parts_.sink.uses_transactions() || recording.ok();
   Restart restart{.cause = recorded ? error : recording,
                   .settled_before = known ? failed.first_lost : std::nullopt};
   // A producer may fail once for a reason unrelated to any record.
@@ -161,15 +161,15 @@ std::optional<Restart> ProducerMonitor::OnLostRecords(const absl::Status& error)
   return restart;
 }
 
-void ProducerMonitor::NoteFailure(const absl::Status& error) {
-  if (!parts_.producer.uses_transactions()) {
+void SinkMonitor::NoteFailure(const absl::Status& error) {
+  if (!parts_.sink.uses_transactions()) {
     return;
   }
   parts_.metrics.kafka_transactions_failed[ToString(CodeOf(error))].Increment();
   transactions_.failure = error;
   transactions_.failed = parts_.clock.WallNow();
   if (transactions_.claimed) {
-    parts_.producer.AllowMoreTime();
+    parts_.sink.AllowMoreTime();
   } else {
     transactions_.claim_error = error;
   }
@@ -180,41 +180,41 @@ void ProducerMonitor::NoteFailure(const absl::Status& error) {
 }
 
 // The session continues without a producer until `retry_at`. REQUIRES: nothing is in flight.
-void ProducerMonitor::Retire(const absl::Status& cause, MonoTime retry_at) {
+void SinkMonitor::Retire(const absl::Status& cause, MonoTime retry_at) {
   WR_CHECK(parts_.tracker.records_in_flight() == 0,
            "a producer is retired only when nothing is in flight");
   Destroy();
-  parts_.producer.Retire(cause, retry_at);
+  parts_.sink.Retire(cause, retry_at);
 }
 
-void ProducerMonitor::Destroy() {
-  parts_.producer.Destroy();
+void SinkMonitor::Destroy() {
+  parts_.sink.Destroy();
   transactions_.claimed = false;
-  parts_.sender.OnProducerDestroyed();
-  parts_.recorder.OnProducerDestroyed();
+  parts_.sender.OnSinkDestroyed();
+  parts_.recorder.OnSinkDestroyed();
 }
 
 // A failure to create it is not fatal while the relay runs: a file with a secret may be in the
 // middle of being replaced.
-void ProducerMonitor::CreateIfDue(MonoTime now) {
-  const absl::Status created = parts_.producer.CreateIfDue(now);
+void SinkMonitor::CreateIfDue(MonoTime now) {
+  const absl::Status created = parts_.sink.CreateIfDue(now);
   if (!created.ok()) {
     LogStatus(LogLevel::kWarning, "producer_failed", created);
     parts_.board.NoteError(created, parts_.clock.WallNow());
   }
-  WR_CHECK(parts_.producer.exists() || parts_.producer.retry_at(),
+  WR_CHECK(parts_.sink.exists() || parts_.sink.retry_at(),
            "a stream has a producer, or a time at which the next one is due");
 }
 
-bool ProducerMonitor::refused() const {
-  return !parts_.recorder.error().ok() && parts_.producer.uses_transactions() &&
+bool SinkMonitor::refused() const {
+  return !parts_.recorder.error().ok() && parts_.sink.uses_transactions() &&
          parts_.tracker.records_in_flight() > 0;
 }
 
 // The record that would end the transaction was not accepted. Without it the events cannot be
 // committed, and they must not hold back consumers until it is. Besides, the next stream begins
 // with reading the record: the topic may have been deleted.
-std::optional<Restart> ProducerMonitor::CheckForRefusal() {
+std::optional<Restart> SinkMonitor::CheckForRefusal() {
   if (!refused()) {
     return std::nullopt;
   }
@@ -226,14 +226,14 @@ std::optional<Restart> ProducerMonitor::CheckForRefusal() {
 // Certificates have changed, or a login was refused: a new producer reads the files again. It is
 // created once nothing is in flight. If that does not happen within kRenewTimeout, because of the
 // login itself, the records in flight are abandoned.
-std::optional<Restart> ProducerMonitor::CheckCredentials(MonoTime now) {
-  ReplaceableProducer& producer = parts_.producer;
-  const SinkHealth health = producer.health();
+std::optional<Restart> SinkMonitor::CheckCredentials(MonoTime now) {
+  ReplaceableSink& sink = parts_.sink;
+  const SinkHealth health = sink.health();
   if (!health.outdated) {
-    producer.CancelRenewal();
+    sink.CancelRenewal();
     return std::nullopt;
   }
-  const MonoTime outdated_since = producer.StopForRenewal(now);
+  const MonoTime outdated_since = sink.StopForRenewal(now);
   const absl::Status cause = health.trouble.ok() ? Error(ErrorCode::kProducerFailed,
                                                          "the producer's credentials have changed")
                                                  : health.trouble;
@@ -249,13 +249,13 @@ std::optional<Restart> ProducerMonitor::CheckCredentials(MonoTime now) {
 
 // A topic that is looked up, and a progress record, wait since the producer was created at most: a
 // new one gets the whole time as well.
-std::optional<MonoTime> ProducerMonitor::WaitingSince(
+std::optional<MonoTime> SinkMonitor::WaitingSince(
     const Examiner& examiner, std::optional<MonoTime> topic_awaited_since) const {
   std::optional<MonoTime> since;
   const auto add = [&since](MonoTime candidate) {
     since = std::min(since.value_or(candidate), candidate);
   };
-  const MonoTime created = parts_.producer.created_at();
+  const MonoTime created = parts_.sink.created_at();
   const bool in_flight = parts_.tracker.records_in_flight() > 0;
   if (in_flight) {
     // Acknowledgements that a transaction withholds are progress, too.
@@ -271,10 +271,10 @@ std::optional<MonoTime> ProducerMonitor::WaitingSince(
 
 // The library's state machine may hang while brokers answer, or it knows only addresses from which
 // they have moved: another client, which resolves the bootstrap servers again, finds out.
-std::optional<Restart> ProducerMonitor::CheckForStall(MonoTime now,
-                                                      std::optional<MonoTime> topic_awaited_since) {
-  WR_CHECK(parts_.producer.exists(), "only a producer that exists can stall");
-  Examiner* examiner = parts_.producer.examiner();
+std::optional<Restart> SinkMonitor::CheckForStall(MonoTime now,
+                                                  std::optional<MonoTime> topic_awaited_since) {
+  WR_CHECK(parts_.sink.exists(), "only a producer that exists can stall");
+  Examiner* examiner = parts_.sink.examiner();
   if (examiner == nullptr) {
     return std::nullopt;
   }

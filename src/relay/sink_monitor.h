@@ -1,4 +1,4 @@
-// ProducerMonitor: takes the producer's delivery reports, and decides when it must be replaced.
+// SinkMonitor: takes the producer's delivery reports, and decides when it must be replaced.
 //
 // A producer that failed, whose credentials are outdated, or that makes no progress although the
 // brokers could accept its records (StallWatch) is replaced. If it loses no record, the monitor
@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "metrics/metrics.h"
 #include "publish/record_sender.h"
-#include "publish/replaceable_producer.h"
+#include "publish/replaceable_sink.h"
 #include "relay/progress_recorder.h"
 #include "relay/run_state.h"
 #include "relay/stall_watch.h"
@@ -39,11 +39,11 @@ struct Restart {
 
 // Separate from Relay because it depends only on the producer's side: nothing here knows whether
 // Postgres is connected.
-class ProducerMonitor {
+class SinkMonitor {
  public:
   struct Parts {
     const Clock& clock;
-    ReplaceableProducer& producer;
+    ReplaceableSink& sink;
     RecordSender& sender;
     ProgressRecorder& recorder;
     AckTracker& tracker;
@@ -53,7 +53,7 @@ class ProducerMonitor {
   };
 
   // `parts` must outlive it.
-  explicit ProducerMonitor(const Parts& parts) : parts_(parts) {}
+  explicit SinkMonitor(const Parts& parts) : parts_(parts) {}
 
   // Takes the reports that have arrived. `topic_awaited_since`: since when a message waits for a
   // topic's metadata. If it returns a Restart, the caller must restart the stream: the producer

@@ -1,4 +1,4 @@
-// ReplaceableProducer: the producer that a session uses, whichever producer is behind it at the
+// ReplaceableSink: the producer that a session uses, whichever producer is behind it at the
 // time.
 //
 // A Kafka producer that failed is never repaired, only replaced. The session keeps this object.
@@ -22,10 +22,10 @@ namespace walrelay {
 
 // Two questions are kept apart: whether a producer exists, and whether it accepts records. One that
 // is about to be replaced exists until its reports have arrived.
-class ReplaceableProducer final : public Producer {
+class ReplaceableSink final : public Sink {
  public:
   struct Parts {
-    ProducerFactory make;
+    SinkMaker make;
     int64_t max_batch_bytes;        // as configured
     Micros transaction_timeout{0};  // see AllowMoreTime()
     const Clock& clock;
@@ -34,16 +34,16 @@ class ReplaceableProducer final : public Producer {
   };
 
   // `clock` and `metrics` must outlive it. There is no producer until Create().
-  explicit ReplaceableProducer(Parts parts);
+  explicit ReplaceableSink(Parts parts);
 
-  // --- Producer: of the current one. Each call is allowed at any time unless stated otherwise.
+  // --- Sink: of the current one. Each call is allowed at any time unless stated otherwise.
 
   // kQueue without a producer, and while the current one is about to be replaced. One that is
   // to be renewed accepts a progress record: without it, its transaction could not be committed.
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   bool Announce(std::string_view topic) override;
   // Without a producer there is no report.
-  void Poll(DeliverySink& sink) override;
+  void Poll(DeliveryListener& listener) override;
   // OK without a producer.
   absl::Status FatalError() const override;
   // REQUIRES: failed().
@@ -67,7 +67,7 @@ class ReplaceableProducer final : public Producer {
   // --- its life
   // While a session runs, there is a producer, or a time at which the next one is created.
 
-  bool exists() const { return producer_ != nullptr; }
+  bool exists() const { return sink_ != nullptr; }
   MonoTime created_at() const { return created_at_; }
   // When the next producer is due; nullopt while there is one.
   std::optional<MonoTime> retry_at() const { return retry_at_; }
@@ -98,7 +98,7 @@ class ReplaceableProducer final : public Producer {
   void ShrinkBatches();
   void ResetBatches() { max_batch_bytes_ = parts_.max_batch_bytes; }
 
-  // The brokers may be slow: the next producer waits longer for a commit, see ProducerRequest.
+  // The brokers may be slow: the next producer waits longer for a commit, see SinkRequest.
   void AllowMoreTime();
   void ResetTime() { commit_limit_ = FirstCommitLimit(); }
 
@@ -110,11 +110,11 @@ class ReplaceableProducer final : public Producer {
   // Whether a record may enter now.
   bool usable() const { return settles() && !outdated_since_; }
   // Whether the records in flight may still be acknowledged.
-  bool settles() const { return producer_ != nullptr && !failing_since_; }
+  bool settles() const { return sink_ != nullptr && !failing_since_; }
   Micros FirstCommitLimit() const { return parts_.transaction_timeout / 3; }
 
   Parts parts_;
-  std::unique_ptr<Producer> producer_;
+  std::unique_ptr<Sink> sink_;
   Backoff backoff_;
   // The next producer's; reset when a single record, sent alone, was refused for its size.
   int64_t max_batch_bytes_;            // reduced after a broker refused a batch

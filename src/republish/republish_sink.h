@@ -12,6 +12,6 @@ namespace walrelay {
 // committed in pieces, so that a repeated run would repeat records all the same. Consumers that
 // read committed records see a record as soon as it is acknowledged. `sinks` must outlive the
 // result.
-ProducerFactory RepublishProducers(SinkFactory& sinks);
+SinkMaker RepublishSinks(SinkFactory& sinks);
 
 }  // namespace walrelay
