@@ -1,8 +1,8 @@
 // Sink: the seam to the broker that records are published to.
 //
-// One producer lives for one epoch: from its creation to the first permanent error. It is never
+// One sink lives for one epoch: from its creation to the first permanent error. It is never
 // repaired. If FatalError() is not OK, or a delivery failed, its owner destroys it, which drops all
-// undelivered records, and restarts from the last acknowledged position with a new producer. Only
+// undelivered records, and restarts from the last acknowledged position with a new sink. Only
 // this preserves order after an error: if a single failed record were sent again, it would come
 // after its successors.
 //
@@ -14,7 +14,7 @@
 // destroyed first.
 //
 // Three abilities are optional: transactions, records that carry their position, and an examination
-// when nothing moves. Each has an interface, which a producer without the ability does not return.
+// when nothing moves. Each has an interface, which a sink without the ability does not return.
 #pragma once
 
 #include <compare>
@@ -66,19 +66,19 @@ struct Delivery {
   int32_t partition = -1;
   int64_t offset = -1;
   std::optional<std::string_view> key;
-  std::span<const Header> headers;  // only if the producer was created to report details
+  std::span<const Header> headers;  // only if the sink was created to report details
 };
 
-// A record that this producer will not deliver. Brokers reject whole batches: all records of a
+// A record that this sink will not deliver. Brokers reject whole batches: all records of a
 // batch fail with the same error, whichever of them caused it.
 struct DeliveryFailure {
   DeliveryToken token;
   size_t bytes = 0;  // window_bytes() of the record
   absl::Status error;
-  bool purged = false;  // dropped unsent, because the producer failed with another record
+  bool purged = false;  // dropped unsent, because the sink failed with another record
 };
 
-// Receives a producer's reports, inside Poll().
+// Receives a sink's reports, inside Poll().
 class DeliveryListener {
  public:
   virtual ~DeliveryListener() = default;
@@ -88,29 +88,29 @@ class DeliveryListener {
   virtual void OnFailed(const DeliveryFailure& failure) = 0;
 };
 
-// The present state of a producer. Only for display and for its owner's decision to replace it: a
-// producer recovers from transient errors itself.
+// The present state of a sink. Only for display and for its owner's decision to replace it: a
+// sink recovers from transient errors itself.
 struct SinkHealth {
   // The last transient error (no broker reachable, login rejected); OK after a later delivery.
   absl::Status trouble;
   // Whether a broker is reachable, as far as known: false from the time when all brokers were down
   // until one responds.
   bool reachable = true;
-  // Whether a certificate that the producer was created with has changed on disk: its owner should
-  // replace the producer when nothing is in flight. (A changed password needs no new producer.)
+  // Whether a certificate that the sink was created with has changed on disk: its owner should
+  // replace the sink when nothing is in flight. (A changed password needs no new sink.)
   bool outdated = false;
 };
 
-// The transactions of a producer that was created with a transactional id.
+// The transactions of a sink that was created with a transactional id.
 //
-// Such a producer first claims the id: the brokers abort what an earlier producer with this id left
+// Such a sink first claims the id: the brokers abort what an earlier sink with this id left
 // open, and reject whatever it sends from then on. Then it reads the progress topic. Until both are
 // done, Produce() returns kQueue.
 //
 // Each record is part of a transaction, which begins with its first record. A record is reported as
-// delivered when its transaction was committed. After any error the producer fails, and every
+// delivered when its transaction was committed. After any error the sink fails, and every
 // record of the transaction is reported as failed, although the transaction may have been
-// committed: only the progress topic shows that, to the next producer that claims the id.
+// committed: only the progress topic shows that, to the next sink that claims the id.
 class Transactions {
  public:
   struct Claim {
@@ -119,7 +119,7 @@ class Transactions {
 
   virtual ~Transactions() = default;
 
-  // The producer has claimed its id: no other producer with this id can write from now on. The
+  // The sink has claimed its id: no other sink with this id can write from now on. The
   // claim is returned once, after the Poll() that has found it.
   virtual std::optional<Claim> TakeClaim() = 0;
 
@@ -137,20 +137,20 @@ class Positions {
   // Call it before the first Produce(). From then on records with a position get the header
   // "wr-pos", and those whose event the topics have already are not sent (Offered::stored()):
   // before the first record of a topic, the ends of its partitions are read (kTopic until then). A
-  // producer that cannot read them sends every record. Produce() returns WR-2204 for an event whose
+  // sink that cannot read them sends every record. Produce() returns WR-2204 for an event whose
   // place in a topic is taken by one of another transaction. Only the first call counts.
   virtual void SkipStored(const WalHistory& history) = 0;
 };
 
-// The findings about a producer that makes no progress.
+// The findings about a sink that makes no progress.
 struct Examination {
   // OK: the leaders of the partitions that records wait for answer another client, and have enough
   // in-sync replicas. Otherwise what the brokers lack.
   absl::Status brokers;
-  std::string state;  // of the producer's client, for the log: its brokers and partitions
+  std::string state;  // of the sink's client, for the log: its brokers and partitions
 };
 
-// Finds out why a producer makes no progress.
+// Finds out why a sink makes no progress.
 class Examiner {
  public:
   virtual ~Examiner() = default;
@@ -176,7 +176,7 @@ class Sink {
   // follows, unless its event is stored. Otherwise the caller offers it again before any later
   // record of its partition, or order is lost: after a Poll() for kTopic, after reports for kQueue.
   // If FatalError() is still OK, an error concerns only this record (it is too large, the topic
-  // does not exist or access is denied), otherwise the whole producer.
+  // does not exist or access is denied), otherwise the whole sink.
   virtual absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) = 0;
 
   // A record of this topic will follow soon: what the topic's first record would wait for begins
@@ -188,12 +188,12 @@ class Sink {
   // REQUIRES: `listener` does not call Produce() or Poll(). It may call FatalError().
   virtual void Poll(DeliveryListener& listener) = 0;
 
-  // Not OK once the producer has failed permanently. The status usually does not contain the cause,
+  // Not OK once the sink has failed permanently. The status usually does not contain the cause,
   // which comes with the report of a record.
   virtual absl::Status FatalError() const = 0;
 
   // Abandons undelivered records: reports each as failed and purged, whether or not a broker has
-  // received it. For a failed producer, some of whose reports would never arrive.
+  // received it. For a failed sink, some of whose reports would never arrive.
   virtual void AbandonUndelivered() {}
 
   virtual SinkHealth health() const { return {}; }
@@ -202,29 +202,29 @@ class Sink {
   virtual std::string ClusterId() const { return {}; }
 
   // Readable when Poll() has something to do. -1 if there is nothing to wait for (simulation).
-  // Owned by the producer; the caller only polls it, and does not read it.
+  // Owned by the sink; the caller only polls it, and does not read it.
   virtual int poll_fd() const = 0;
 
-  // --- optional abilities: nullptr if the producer lacks it. They live as long as the producer.
+  // --- optional abilities: nullptr if the sink lacks it. They live as long as the sink.
 
   virtual Transactions* transactions() { return nullptr; }
   virtual Positions* positions() { return nullptr; }
   virtual Examiner* examiner() { return nullptr; }
 };
 
-// The relay's requirements for a new producer.
+// The relay's requirements for a new sink.
 struct SinkRequest {
   int64_t max_batch_bytes = 0;   // of a batch, except for a single larger record
   std::string transactional_id;  // "": without transactions
   ProgressAddress progress;      // read after the id was claimed
   // How long Transactions::Commit() may make no progress: neither an acknowledgement nor the end of
-  // the commit. Then the producer fails. The owner has to give the next producer more time, as far
+  // the commit. Then the sink fails. The owner has to give the next sink more time, as far
   // as brokers keep a transaction open: with the same limit, brokers that are slower would get the
   // same records again and again.
   Micros commit_limit{0};
 };
 
-// Creates the producer of the next epoch. Does not wait for a broker; an error is a configuration
+// Creates the sink of the next epoch. Does not wait for a broker; an error is a configuration
 // error.
 using SinkMaker = std::function<absl::StatusOr<std::unique_ptr<Sink>>(const SinkRequest&)>;
 

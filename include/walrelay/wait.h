@@ -31,7 +31,7 @@ inline const WaitEntry& Describe(Wait wait) {
   return kEntries[static_cast<size_t>(wait)];
 }
 
-// The result of offering a record to a producer.
+// The result of offering a record to a sink.
 class Offered {
  public:
   constexpr Offered(Wait wait) : wait_(wait) {}  // NOLINT(google-explicit-constructor)

@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kMessagesAtOnce = 1000;
 constexpr std::chrono::milliseconds kPollInterval{200};
 
-// The relay's pipeline with a different producer.
+// The relay's pipeline with a different sink.
 class DryRunStream {
  public:
   DryRunStream(const Config& config, Router router, Sink& producer)

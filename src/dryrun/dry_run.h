@@ -1,4 +1,4 @@
-// DryRun: hands the records that the relay would publish to a producer other than Kafka's.
+// DryRun: hands the records that the relay would publish to a sink other than Kafka's.
 //
 // Uses the relay's pipeline from message to record. Postgres is only read: the slot is not advanced
 // and may be in use (postgres/temporary_slot.h), and nothing is confirmed.
@@ -28,7 +28,7 @@ struct DryRunScope {
   std::function<bool()> stop_condition;
 };
 
-// `producer` must accept every record and report it as delivered at its next Poll(). Blocks;
+// `sink` must accept every record and report it as delivered at its next Poll(). Blocks;
 // returns the number of records. Errors are those that the relay would report.
 // Without `follow`, ends at the end of the WAL or at `limit`. Polls Postgres every 200 ms while
 // nothing arrives. Rows that are read by their id have the current time as their commit time,

@@ -1,4 +1,4 @@
-// RecordCollector: a producer that stores the records it is given.
+// RecordCollector: a sink that stores the records it is given.
 //
 // Not thread-safe. Memory grows with every record: use it with DryRunScope::limit or a time limit.
 #pragma once

@@ -66,7 +66,7 @@ absl::StatusOr<Offered> RecordPrinter::Produce(const Record& record, DeliveryTok
   std::fwrite(line.data(), 1, line.size(), stdout);
   // With --follow, each record appears when it is committed.
   std::fflush(stdout);
-  // Reported by the next Poll(), as a real producer does: Produce() never calls the listener.
+  // Reported by the next Poll(), as a real sink does: Produce() never calls the listener.
   deliveries_.push_back({.token = token, .bytes = record.window_bytes()});
   return Wait::kNone;
 }

@@ -1,4 +1,4 @@
-// RecordPrinter: a producer that writes records to standard output instead of to Kafka.
+// RecordPrinter: a sink that writes records to standard output instead of to Kafka.
 //
 // One line per record, as text or JSON: topic, partition if the row determines it, timestamp, key,
 // headers and value. In JSON, bytes that are not UTF-8 are base64 in a member with another name

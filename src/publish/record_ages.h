@@ -42,7 +42,7 @@ class RecordAges {
   // a record of a further hour counts as one of an earlier hour that has records.
   static constexpr size_t kMostHours = 100'000;
 
-  // `time`: of the record; nullopt: the producer's clock, so the record is new.
+  // `time`: of the record; nullopt: the sink's clock, so the record is new.
   void Note(std::string_view topic, std::optional<WallTime> time);
 
   // By name.

@@ -55,7 +55,7 @@ absl::StatusOr<Offered> RecordSender::SendAlone(const Record& record, Position p
   WR_CHECK(tracker_.records_in_flight() == 0, "a record refused alone is no longer in flight");
   const absl::Status refusal = step_.TakeError();
   if (ScopeOf(refusal) == Scope::kProducer) {
-    return Wait::kQueue;  // not the record's fault: it is offered to the next producer again
+    return Wait::kQueue;  // not the record's fault: it is offered to the next sink again
   }
   return RowErrorOf(refusal, {.bytes = record.window_bytes() - Record::kOverheadBytes,
                               .time = record.timestamp,
@@ -64,7 +64,7 @@ absl::StatusOr<Offered> RecordSender::SendAlone(const Record& record, Position p
 }
 
 // Handled: the record is in flight, unless it is stored.
-// The producer copies the record before it returns, so its views need not outlive the call. The
+// The sink copies the record before it returns, so its views need not outlive the call. The
 // tracker counts it only after it was accepted; no report can arrive in between, because reports
 // arrive in Poll() only.
 absl::StatusOr<Offered> RecordSender::Produce(const Record& record, Position position) {
@@ -86,7 +86,7 @@ absl::StatusOr<Offered> RecordSender::Produce(const Record& record, Position pos
   return Wait::kNone;
 }
 
-// Up to the last record offered: all of them failed with the producer, and any of them may be
+// Up to the last record offered: all of them failed with the sink, and any of them may be
 // refused as well.
 void RecordSender::StepThrough(Position refused) {
   step_.Cover(refused, std::max(refused, last_offered_));

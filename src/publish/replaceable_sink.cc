@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A producer that fails at once would otherwise be created in a tight loop, each with its own
+// A sink that fails at once would otherwise be created in a tight loop, each with its own
 // threads and connections.
 constexpr Micros kFirstStartRetry = milliseconds(250);
 constexpr Micros kLongestStartRetry = seconds(30);
@@ -88,7 +88,7 @@ int ReplaceableSink::poll_fd() const {
 }
 
 absl::Status ReplaceableSink::Create() {
-  // The old one first: two producers at a time would need the memory of two queues.
+  // The old one first: two sinks at a time would need the memory of two queues.
   Destroy();
   auto sink = parts_.make({.max_batch_bytes = max_batch_bytes_,
                            .transactional_id = transactional_id_,

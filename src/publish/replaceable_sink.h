@@ -1,8 +1,8 @@
-// ReplaceableSink: the producer that a session uses, whichever producer is behind it at the
+// ReplaceableSink: the sink that a session uses, whichever sink is behind it at the
 // time.
 //
-// A Kafka producer that failed is never repaired, only replaced. The session keeps this object.
-// While there is no producer behind it, or while the current one is about to be replaced, it
+// A Kafka sink that failed is never repaired, only replaced. The session keeps this object.
+// While there is no sink behind it, or while the current one is about to be replaced, it
 // accepts no record: the session then holds its messages and continues to report to the server.
 //
 // Single-threaded.
@@ -20,7 +20,7 @@
 
 namespace walrelay {
 
-// Two questions are kept apart: whether a producer exists, and whether it accepts records. One that
+// Two questions are kept apart: whether a sink exists, and whether it accepts records. One that
 // is about to be replaced exists until its reports have arrived.
 class ReplaceableSink final : public Sink {
  public:
@@ -33,59 +33,59 @@ class ReplaceableSink final : public Sink {
     uint64_t seed = 0;  // for the jitter of the back-off
   };
 
-  // `clock` and `metrics` must outlive it. There is no producer until Create().
+  // `clock` and `metrics` must outlive it. There is no sink until Create().
   explicit ReplaceableSink(Parts parts);
 
   // --- Sink: of the current one. Each call is allowed at any time unless stated otherwise.
 
-  // kQueue without a producer, and while the current one is about to be replaced. One that is
+  // kQueue without a sink, and while the current one is about to be replaced. One that is
   // to be renewed accepts a progress record: without it, its transaction could not be committed.
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   bool Announce(std::string_view topic) override;
-  // Without a producer there is no report.
+  // Without a sink there is no report.
   void Poll(DeliveryListener& listener) override;
-  // OK without a producer.
+  // OK without a sink.
   absl::Status FatalError() const override;
   // REQUIRES: failed().
   void AbandonUndelivered() override;
-  // Without a producer: unreachable, and why there is none.
+  // Without a sink: unreachable, and why there is none.
   SinkHealth health() const override;
   std::string ClusterId() const override;
   int poll_fd() const override;
-  // Without a producer: nullptr.
+  // Without a sink: nullptr.
   Transactions* transactions() override;
   Examiner* examiner() override;
 
-  // --- what is asked of the next producers
+  // --- what is asked of the next sinks
 
-  // From now on producers are created for transactions.
+  // From now on sinks are created for transactions.
   void UseTransactions(std::string transactional_id, ProgressAddress progress);
   bool uses_transactions() const { return !transactional_id_.empty(); }
-  // Applies to every producer created from now on, not to the current one: see Positions.
+  // Applies to every sink created from now on, not to the current one: see Positions.
   void SkipStored(const WalHistory& history) { history_ = history; }
 
   // --- its life
-  // While a session runs, there is a producer, or a time at which the next one is created.
+  // While a session runs, there is a sink, or a time at which the next one is created.
 
   bool exists() const { return sink_ != nullptr; }
   MonoTime created_at() const { return created_at_; }
-  // When the next producer is due; nullopt while there is one.
+  // When the next sink is due; nullopt while there is one.
   std::optional<MonoTime> retry_at() const { return retry_at_; }
 
-  // Creates a producer in place of the current one, whose records in flight are dropped unreported.
-  // An error is a configuration error; then there is no producer.
+  // Creates a sink in place of the current one, whose records in flight are dropped unreported.
+  // An error is a configuration error; then there is no sink.
   absl::Status Create();
-  // Creates the producer that is due. An error means that it is due again after a back-off.
-  // REQUIRES: there is a producer, or retry_at() is set.
+  // Creates the sink that is due. An error means that it is due again after a back-off.
+  // REQUIRES: there is a sink, or retry_at() is set.
   absl::Status CreateIfDue(MonoTime now);
-  // Drops the records in flight unreported. The time of the next producer stays as it was.
+  // Drops the records in flight unreported. The time of the next sink stays as it was.
   void Destroy();
-  // Destroys the producer; the next one is due at `retry_at`. REQUIRES: `cause` is an error, which
+  // Destroys the sink; the next one is due at `retry_at`. REQUIRES: `cause` is an error, which
   // health() returns until the next one exists.
   void Retire(const absl::Status& cause, MonoTime retry_at);
 
-  // The current producer accepts no more records, because it has failed (or its credentials are
-  // outdated). Returns since when: the first call counts. A failure lasts until the producer is
+  // The current sink accepts no more records, because it has failed (or its credentials are
+  // outdated). Returns since when: the first call counts. A failure lasts until the sink is
   // destroyed, a renewal can be cancelled. REQUIRES: exists().
   MonoTime StopForFailure(MonoTime now);
   MonoTime StopForRenewal(MonoTime now);
@@ -93,16 +93,16 @@ class ReplaceableSink final : public Sink {
   bool failed() const { return failing_since_.has_value(); }
 
   // A broker compares the size of a batch, not of a record, with the topic's limit, and librdkafka
-  // does not split a refused batch. Therefore the next producer builds smaller batches. (A query
+  // does not split a refused batch. Therefore the next sink builds smaller batches. (A query
   // for each topic's limit would need an additional ACL.)
   void ShrinkBatches();
   void ResetBatches() { max_batch_bytes_ = parts_.max_batch_bytes; }
 
-  // The brokers may be slow: the next producer waits longer for a commit, see SinkRequest.
+  // The brokers may be slow: the next sink waits longer for a commit, see SinkRequest.
   void AllowMoreTime();
   void ResetTime() { commit_limit_ = FirstCommitLimit(); }
 
-  // The pause before the next producer; grows until ResetBackoff().
+  // The pause before the next sink; grows until ResetBackoff().
   Micros NextPause() { return backoff_.Next(); }
   void ResetBackoff() { backoff_.Reset(); }
 
@@ -116,17 +116,17 @@ class ReplaceableSink final : public Sink {
   Parts parts_;
   std::unique_ptr<Sink> sink_;
   Backoff backoff_;
-  // The next producer's; reset when a single record, sent alone, was refused for its size.
+  // The next sink's; reset when a single record, sent alone, was refused for its size.
   int64_t max_batch_bytes_;            // reduced after a broker refused a batch
-  Micros commit_limit_;                // the next producer's
+  Micros commit_limit_;                // the next sink's
   std::optional<WalHistory> history_;  // for SkipStored()
   std::string transactional_id_;       // "": without transactions
   ProgressAddress progress_;
   MonoTime created_at_;
-  // Shown as the transient error while there is no producer.
+  // Shown as the transient error while there is no sink.
   absl::Status error_;  // why there is none
   std::optional<MonoTime> retry_at_;
-  // Since when the producer accepts nothing, and why: it failed, or is to be renewed.
+  // Since when the sink accepts nothing, and why: it failed, or is to be renewed.
   std::optional<MonoTime> failing_since_;
   std::optional<MonoTime> outdated_since_;
 };

@@ -20,7 +20,7 @@ OnError PolicyFor(const absl::Status& error, const ErrorPolicy& policy);
 // A record that brokers refused while it was sent alone.
 struct RefusedRecord {
   size_t bytes = 0;              // key, value and headers
-  std::optional<WallTime> time;  // its own; nullopt: the producer's clock
+  std::optional<WallTime> time;  // its own; nullopt: the sink's clock
   WallTime commit_time;          // of its transaction
   WallTime now;                  // when it was refused, by this machine's clock
 };

@@ -55,7 +55,7 @@ class RowPublisher {
     return queue_->UseTables(tables, relations);
   }
 
-  // Hands the row's record to the producer. Waits while the window is full, and for the rate. The
+  // Hands the row's record to the sink. Waits while the window is full, and for the rate. The
   // row's values need not outlive the call; its relation must outlive the publisher. Errors name
   // the row: that of the row itself, if the policy is to stop; WR-4xxx of Kafka. Rows before it may
   // be in flight: Finish() waits for them. After an error that is not about a row, publishing has

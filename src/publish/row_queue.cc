@@ -88,7 +88,7 @@ absl::Status RowQueue::Turn() {
   return offered;
 }
 
-// A broker's refusal marks the start of the rows to be sent alone. Without one (a fenced producer
+// A broker's refusal marks the start of the rows to be sent alone. Without one (a fenced sink
 // id, an expired sequence) no row is to blame, and all are sent as before.
 void RowQueue::OnFailure(const absl::Status& error) {
   (void)sink_.StopForFailure(clock_.Now());
@@ -116,7 +116,7 @@ void RowQueue::OnFailure(const absl::Status& error) {
   sink_.Retire(error, of_the_rows ? now : now + sink_.NextPause());
 }
 
-// A row that was settled before its producer failed is not offered again.
+// A row that was settled before its sink failed is not offered again.
 absl::Status RowQueue::OfferRows() {
   while (!all_offered()) {
     Entry& entry = rows_[next_ - first_];
@@ -160,7 +160,7 @@ absl::StatusOr<Wait> RowQueue::Offer(Entry& entry) {
                      entry.state, [&](const Record& record) { return Send(entry, record); });
 }
 
-// The error of a producer that has failed is not about the record.
+// The error of a sink that has failed is not about the record.
 absl::StatusOr<Offered> RowQueue::Send(Entry& entry, Record record) {
   if (entry.state.refusal.ok()) {
     if (!std::exchange(entry.filtered, true) && options_.filter &&

@@ -1,9 +1,9 @@
 // RowQueue: publishes rows that no stream repeats: it holds each from its hand-over to its end.
 //
 // It does for rows of a table what Relay and Pipeline do for the stream, with the same parts:
-// RowStep decides about a row, RecordSender hands its record to the producer and finds a refused
-// one, ReplaceableSink replaces a producer that failed. Rows are offered in the order of
-// Push(); a row that waits holds back those behind it. When a producer fails, the rows whose
+// RowStep decides about a row, RecordSender hands its record to the sink and finds a refused
+// one, ReplaceableSink replaces a sink that failed. Rows are offered in the order of
+// Push(); a row that waits holds back those behind it. When a sink fails, the rows whose
 // records were not acknowledged are offered to the next one again, from the first such row on: at
 // least once, and the records of a key keep their order.
 //
@@ -79,7 +79,7 @@ class RowQueue final : private DeliveryListener, private RowAudit {
     std::function<void(uint64_t number)> on_published;
   };
 
-  // `config`, `clock` and `metrics` must outlive the queue. Creates a producer, and waits for no
+  // `config`, `clock` and `metrics` must outlive the queue. Creates a sink, and waits for no
   // broker. Errors: those of `make_sink` and of Router::Create().
   static absl::StatusOr<std::unique_ptr<RowQueue>> Create(const Config& config, SinkMaker make_sink,
                                                           const Clock& clock, Metrics& metrics,
@@ -98,10 +98,10 @@ class RowQueue final : private DeliveryListener, private RowAudit {
   // Whether every row was offered and accepted, or needs no record.
   bool all_offered() const { return next_ == first_ + rows_.size(); }
 
-  // Takes the reports that have arrived, replaces a failed producer when that is due, and offers
+  // Takes the reports that have arrived, replaces a failed sink when that is due, and offers
   // rows that wait. Call it again when poll_fd() is readable or retry_at() has come. Errors: that
   // of a row whose policy is to stop, with its name; this row and those behind it are dropped, and
-  // those before it continue. An error without a row's name: no producer can be created, which
+  // those before it continue. An error without a row's name: no sink can be created, which
   // every later call returns again.
   absl::Status Turn();
 
@@ -111,7 +111,7 @@ class RowQueue final : private DeliveryListener, private RowAudit {
   // Why rows wait, as far as known; OK otherwise.
   absl::Status trouble() const;
   int poll_fd() const { return sink_.poll_fd(); }
-  // When the next producer is due; nullopt while there is one.
+  // When the next sink is due; nullopt while there is one.
   std::optional<MonoTime> retry_at() const { return sink_.retry_at(); }
 
  private:
@@ -130,7 +130,7 @@ class RowQueue final : private DeliveryListener, private RowAudit {
   absl::Status OfferRows();
   absl::StatusOr<Wait> Offer(Entry& entry);
   absl::StatusOr<Offered> Send(Entry& entry, Record record);
-  // The producer has failed with `error`: the next one gets what was lost with it.
+  // The sink has failed with `error`: the next one gets what was lost with it.
   void OnFailure(const absl::Status& error);
   // The row that is offered next, and all behind it, are not published.
   void DropUnoffered();
@@ -155,7 +155,7 @@ class RowQueue final : private DeliveryListener, private RowAudit {
   ReplaceableSink sink_;
   RecordSender sender_;
   RowStep step_;
-  absl::Status ended_;  // not OK: no producer could be created
+  absl::Status ended_;  // not OK: no sink could be created
   std::deque<Entry> rows_;
   uint64_t first_ = 0;    // the number of rows_.front()
   uint64_t next_ = 0;     // the number of the row that is offered next

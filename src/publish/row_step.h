@@ -65,7 +65,7 @@ class RowStep {
  public:
   // Decides about a row with an error that concerns the row.
   using Policy = std::function<OnError(const absl::Status& reason)>;
-  // Offers a record to a producer, as Sink::Produce() does.
+  // Offers a record to a sink, as Sink::Produce() does.
   using Send = absl::FunctionRef<absl::StatusOr<Offered>(const Record& record)>;
 
   // The references must outlive it. It counts the rows that are given up.

@@ -1,11 +1,11 @@
 // SingleStep: offers records one at a time after brokers refused some of them.
 //
-// A broker refuses a batch without naming the record that caused it, and the idempotent producer
+// A broker refuses a batch without naming the record that caused it, and the idempotent sink
 // fails as a whole: everything between the frontier and the refusal is read and sent again. If the
 // records were sent in batches again, each attempt would append the other records once more,
 // without end. Therefore, from the first refused record up to the last one offered, each record
 // waits until nothing is in flight, is sent alone, and is awaited. A refusal then identifies its
-// record and repeats nothing: only the producer is replaced, and the stream continues.
+// record and repeats nothing: only the sink is replaced, and the stream continues.
 //
 // SingleStep holds the range, which outlives sessions, and the one record in flight. Pure;
 // single-threaded.
@@ -24,7 +24,7 @@ class SingleStep {
   enum class Attempt {
     // No record is in flight alone: the next row may be offered.
     kNone,
-    // The record was handed to the producer, and no report has arrived.
+    // The record was handed to the sink, and no report has arrived.
     kInFlight,
     // Acknowledged: its row is handled when it is offered again.
     kDelivered,
@@ -43,7 +43,7 @@ class SingleStep {
   // The range is no longer valid: the stream begins on another timeline.
   void Clear();
 
-  // The record of the current row was handed to the producer. REQUIRES: attempt() is kNone.
+  // The record of the current row was handed to the sink. REQUIRES: attempt() is kNone.
   void OnOffered(DeliveryToken token);
 
   // Processes a delivery report. True when it concerns the record in flight.

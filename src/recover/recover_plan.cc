@@ -16,7 +16,7 @@
 namespace walrelay {
 namespace {
 
-// Clocks of the server, of brokers and of producers differ.
+// Clocks of the server, of brokers and of sinks differ.
 constexpr Micros kBeforeHorizon = std::chrono::minutes(5);
 // So much of the topics is read rather than to publish rows again.
 constexpr Micros kShortRecord = std::chrono::hours(24);

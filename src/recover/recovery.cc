@@ -41,7 +41,7 @@ absl::StatusOr<std::optional<RecoverPlan>> Recovery::Plan() {
     plan.deleted = std::move(deleted).value_or(std::vector<DeletedAtOnce>());
   }
   plan.id = PlanId(parts_.config, plan);
-  parts_.tails.Release();  // a consumer takes memory that the producer needs next
+  parts_.tails.Release();  // a consumer takes memory that the sink needs next
   return plan;
 }
 

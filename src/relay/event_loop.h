@@ -1,6 +1,6 @@
 // EventLoop: the single poll() in which the relay's thread sleeps.
 //
-// It waits on the replication socket, the producer's eventfd, the stop requests, and an eventfd
+// It waits on the replication socket, the sink's eventfd, the stop requests, and an eventfd
 // through which other threads request attention.
 #pragma once
 

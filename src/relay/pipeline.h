@@ -5,7 +5,7 @@
 // (relations, the open transaction), which StartSession() resets; the tracker and the sender
 // outlive sessions and belong to the relay.
 //
-// A message is handled completely or not at all: when the producer cannot accept a record now, the
+// A message is handled completely or not at all: when the sink cannot accept a record now, the
 // state is unchanged and the same message is offered again later. Single-threaded; does no I/O
 // itself.
 #pragma once
@@ -76,7 +76,7 @@ class Pipeline final : private RowAudit {
   // reaction is kBlocked leaves the message unhandled, and blocked_row() names the row, if it
   // concerns one. Every other error ends the session: WR-2401 for a message that is invalid or out
   // of order, WR-2005 for too many tables, and for
-  // a table whose columns have changed since the session began, and those of a failed producer.
+  // a table whose columns have changed since the session began, and those of a failed sink.
   // Until the message is handled (kNone), the caller must offer it again, or end the session.
   // REQUIRES: a session has begun; only the pipeline begins and commits transactions of the
   // tracker.
@@ -110,7 +110,7 @@ class Pipeline final : private RowAudit {
   PartialTransaction partial() const;
   // The same transaction, for the next stream to continue with. REQUIRES: no session.
   UnfinishedTransaction unfinished() const;
-  // The producer has failed, and rows of a transaction in flight are settled. REQUIRES: the tracker
+  // The sink has failed, and rows of a transaction in flight are settled. REQUIRES: the tracker
   // has not forgotten what was in flight.
   void OnRestarting();
   // Number of produced rows of the most recently begun transaction. A dead letter counts; a row

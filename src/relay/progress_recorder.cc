@@ -20,7 +20,7 @@ namespace {
 // After a refusal. The cause is fixed outside of this process.
 constexpr Micros kFirstRefusedRetry = std::chrono::seconds(1);
 constexpr Micros kLongestRefusedRetry = std::chrono::seconds(30);
-// The producer wakes the loop when it may accept the record; this is only an upper bound.
+// The sink wakes the loop when it may accept the record; this is only an upper bound.
 constexpr Micros kLongestRecordPause = std::chrono::seconds(1);
 
 }  // namespace
@@ -374,7 +374,7 @@ MonoTime ProgressRecorder::NextDue(MonoTime now) const {
   return waits ? std::min(cadence_.NextDue(now), later) : later;
 }
 
-// A report of an earlier producer's record does not arrive: it was destroyed. A producer may
+// A report of an earlier sink's record does not arrive: it was destroyed. A sink may
 // outlive a stream, and the record of the one before says nothing about positions of this one,
 // unless they are of the same generation and timeline.
 void ProgressRecorder::OnDelivered(const Delivery& delivery) {
@@ -398,7 +398,7 @@ void ProgressRecorder::OnDelivered(const Delivery& delivery) {
   parts_.metrics.progress_records->Increment();
 }
 
-// A purged record was never judged by a broker; the next producer gets it again. A batch of this
+// A purged record was never judged by a broker; the next sink gets it again. A batch of this
 // topic is a single record, so smaller batches do not help.
 void ProgressRecorder::OnFailed(const DeliveryFailure& failure) {
   WR_CHECK(failure.token.is_progress(), "the report is of a progress record");

@@ -3,7 +3,7 @@
 //
 // One record is in flight at a time, and one is written when it is due (see RecordCadence), or in
 // each Kafka transaction with events (see TransactionCommitter). It is written with the relay's own
-// producer, so it costs no connection, and by its delivery token it is told apart from events. A
+// sink, so it costs no connection, and by its delivery token it is told apart from events. A
 // record that is refused blocks publishing: otherwise Postgres would retain WAL for events that are
 // already published. Without a reader, and when the user may not use the topic in mode kAuto,
 // nothing is recorded, and everything may be confirmed.
@@ -69,7 +69,7 @@ class ProgressRecorder final : public DeliveryListener {
   // until a record of a later generation says that it was accepted. Does nothing if the record has
   // the gap of another instance, or is another pipeline's, or if there is no record: then a
   // later start has nothing to compare with. Errors: those of ProgressTopic, and WR-4025 while a
-  // transaction of the topic has not ended. REQUIRES: a gap is held; the producer does not exist,
+  // transaction of the topic has not ended. REQUIRES: a gap is held; the sink does not exist,
   // so that nothing more is recorded.
   absl::Status RecordGap();
 
@@ -95,10 +95,10 @@ class ProgressRecorder final : public DeliveryListener {
   };
 
   // Writes a record if `published` is more than what was recorded, and a record is due; true if the
-  // producer has accepted it. `requested`: the position that the server waits for. `at_once`: a
+  // sink has accepted it. `requested`: the position that the server waits for. `at_once`: a
   // record is due in any case.
   bool Turn(MonoTime now, const Published& published, Lsn requested, bool at_once);
-  // Writes a record, in any case; true if the producer has accepted it. Without a stream it is one
+  // Writes a record, in any case; true if the sink has accepted it. Without a stream it is one
   // of the last stream.
   bool Record(MonoTime now, const Published& published);
   // Returns the proof of the published rows as of `now`, or nullopt if no stream runs or no
@@ -112,14 +112,14 @@ class ProgressRecorder final : public DeliveryListener {
   bool in_flight() const { return in_flight_.has_value(); }
   // When to call Turn() again if nothing happens before.
   MonoTime NextDue(MonoTime now) const;
-  // The producer has claimed its transactional id, and has read this record behind the claim.
+  // The sink has claimed its transactional id, and has read this record behind the claim.
   void OnClaimed(const std::optional<Progress>& record);
-  // The producer was destroyed: a record in flight is not reported any more.
+  // The sink was destroyed: a record in flight is not reported any more.
   void OnSinkDestroyed() {
     in_flight_.reset();
     claimed_ = false;
   }
-  // Whether the producer has claimed its transactional id, if it has one: another instance may
+  // Whether the sink has claimed its transactional id, if it has one: another instance may
   // record more until then.
   bool claimed() const;
 
@@ -145,7 +145,7 @@ class ProgressRecorder final : public DeliveryListener {
   // The rows that the record says are published behind its frontier: those before this position.
   // Not valid if there are none.
   Position settled_before() const;
-  // Whether the record that the producer has found is not the one that this relay continued from:
+  // Whether the record that the sink has found is not the one that this relay continued from:
   // another transaction was committed meanwhile. False again after the next Read().
   bool superseded() const { return superseded_; }
   // Whether the topic was deleted, or is another one than was read: its settings have to be

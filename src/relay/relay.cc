@@ -163,7 +163,7 @@ void Relay::RecordProgress(MonoTime now) {
   }
 }
 
-// --- the producer
+// --- the sink
 
 // While nothing is in flight, time without a delivery is not a stall.
 void Relay::DrainReports(MonoTime now) {
@@ -194,7 +194,7 @@ absl::Status Relay::CheckKafka(MonoTime now) {
   return gaps_.OnCluster(id);
 }
 
-// The only recovery when records were lost with their producer. A failed record that is produced
+// The only recovery when records were lost with their sink. A failed record that is produced
 // again would follow its successors; therefore all records in flight are abandoned and read again
 // from the frontier.
 void Relay::RestartFromFrontier(const Restart& restart, MonoTime now) {
@@ -243,9 +243,9 @@ void Relay::CarryPositions(const SourceInfo& info, const StartDecision& decision
   sender_.CarryPositions(history, parts_.config.on_error.dead_letter_topic);
 }
 
-// Where the stream begins at the slot's position, a new producer reads the ends of the topics
-// again, or claims the transactional id again. Records in flight of the old producer may not
-// overtake, or duplicate, those of another history: the producer goes with them.
+// Where the stream begins at the slot's position, a new sink reads the ends of the topics
+// again, or claims the transactional id again. Records in flight of the old sink may not
+// overtake, or duplicate, those of another history: the sink goes with them.
 void Relay::DropSink(bool keep_in_flight) {
   WR_CHECK(session_ == nullptr, "a producer is replaced here only between sessions");
   const bool once_only = parts_.config.pipeline.resumes_from_topics() || committer_.enabled();
@@ -299,9 +299,9 @@ void Relay::Connect(MonoTime now) {
   noted_frontier_ = tracker_.frontier();
 }
 
-// The producer comes before START_REPLICATION: from then on the server sends, and it disconnects a
+// The sink comes before START_REPLICATION: from then on the server sends, and it disconnects a
 // client that does not read. A Kafka configuration that is invalid must not cost a stream. But a
-// producer that claims a transactional id comes afterwards: an instance that does not get the slot
+// sink that claims a transactional id comes afterwards: an instance that does not get the slot
 // must not fence the one that has it.
 absl::Status Relay::OpenAndStart() {
   const Lsn frontier = tracker_.frontier();
@@ -482,7 +482,7 @@ void Relay::OnGap(const absl::Status& error, MonoTime now) {
   if (state_.phase == Phase::kStreaming) {
     state_.disconnected_since = now;
   }
-  // Everything that was read since the frontier is dropped, with the producer: nothing may be
+  // Everything that was read since the frontier is dropped, with the sink: nothing may be
   // published behind a gap.
   monitor_.Destroy();
   EndSession();
@@ -725,7 +725,7 @@ void Relay::ContinueDrain(MonoTime now) {
   Finish(absl::OkStatus());
 }
 
-// Records in flight are dropped with the producer; without confirmation they are read again at the
+// Records in flight are dropped with the sink; without confirmation they are read again at the
 // next start. Rows acknowledged since the last stream are not read again if a successor starts.
 void Relay::Finish(const absl::Status& result) {
   gaps_.SaveResumeState();
@@ -831,7 +831,7 @@ Wakeup Relay::NextWakeup(MonoTime now) const {
   Wakeup wakeup = state_.phase == Phase::kStreaming
                       ? session_->NextWakeup()
                       : Wakeup{.at = std::max(state_.retry_at, committer_.earliest_connection())};
-  // A failing producer is watched closely: its last reports decide what must be read again. So is
+  // A failing sink is watched closely: its last reports decide what must be read again. So is
   // one whose transaction cannot be committed: consumers wait for its end.
   if (sink_.failed() || monitor_.refused()) {
     wakeup.at = std::min(wakeup.at, now + milliseconds(100));

@@ -2,10 +2,10 @@
 //
 // A state machine that one thread runs in turns. It connects, decides where to start, runs a
 // session, and handles each failure in one of three ways. If only the Postgres connection was lost,
-// it reconnects after the records in flight. If the producer failed with records in flight, it
-// starts over: producer and session are closed, and both restart at the frontier. If the producer
-// failed and no record was lost, the producer is replaced and the session continues. With
-// exactly-once delivery, what was not committed is lost with the producer, and the record of
+// it reconnects after the records in flight. If the sink failed with records in flight, it
+// starts over: sink and session are closed, and both restart at the frontier. If the sink
+// failed and no record was lost, the sink is replaced and the session continues. With
+// exactly-once delivery, what was not committed is lost with the sink, and the record of
 // progress shows where to start over. When events may be missing, it holds (or exits, with
 // source.on_gap = "exit") until an operator has accepted the gap. It finishes when it was drained,
 // or when it cannot start at all.
@@ -128,7 +128,7 @@ class Relay {
   // finished().
   SourceMemory memory() const;
 
-  // For the loop's poll(): -1 without a producer. Each producer has another one, so it must be read
+  // For the loop's poll(): -1 without a sink. Each sink has another one, so it must be read
   // before each poll().
   int producer_fd() const { return sink_.poll_fd(); }
   // nullptr: publishing does not wait for visibility.
@@ -141,15 +141,15 @@ class Relay {
   void RecordProgress(MonoTime now);
   // Whether records still go to the cluster and the progress topic that they went to before.
   absl::Status CheckKafka(MonoTime now);
-  // Takes the producer's reports, and restarts the stream if records were lost.
+  // Takes the sink's reports, and restarts the stream if records were lost.
   void DrainReports(MonoTime now);
-  // Destroys the producer unless the next stream may use it: no record of another history may be in
+  // Destroys the sink unless the next stream may use it: no record of another history may be in
   // its queue.
   void DropSink(bool keep_in_flight);
   // With pipeline.mode = "topics": from now on records carry their positions, and the next
-  // producer skips what the topics have.
+  // sink skips what the topics have.
   void CarryPositions(const SourceInfo& info, const StartDecision& decision);
-  // Ends producer and session, and reads again from the frontier.
+  // Ends sink and session, and reads again from the frontier.
   void RestartFromFrontier(const Restart& restart, MonoTime now);
 
   // One attempt: opens the source, decides where to start, starts the stream. REQUIRES: no session
@@ -164,7 +164,7 @@ class Relay {
   // React to the error of an attempt, or of the session: both end without a session.
   void OnConnectError(const absl::Status& error, MonoTime now);
   void OnSessionError(const absl::Status& error, MonoTime now);
-  // Holds the gap: drops the records in flight with their producer; the source is checked again at
+  // Holds the gap: drops the records in flight with their sink; the source is checked again at
   // retry_at, or the process ends. REQUIRES: the reaction to `error` is kGap.
   void OnGap(const absl::Status& error, MonoTime now);
   // Adds the gap that is held to the progress record. False while the end of a Kafka transaction,
@@ -182,7 +182,7 @@ class Relay {
   // it restarts from the frontier.
   bool StopIfSuspended(MonoTime now);
   // Abandons the open transaction, and saves the positions from which the next stream resumes.
-  // Allowed without a session; it closes neither the source nor the producer.
+  // Allowed without a session; it closes neither the source nor the sink.
   void EndSession();
   // Resets the back-offs if the frontier has moved since the last call.
   void NoteProgress();

@@ -35,7 +35,7 @@ struct RunState {
 
   Phase phase = Phase::kDisconnected;
   MonoTime retry_at;        // of the next connection attempt, unless streaming
-  absl::Status last_error;  // of the last connection or producer, while there is no session
+  absl::Status last_error;  // of the last connection or sink, while there is no session
   // Blocked errors outlive the session that reported them, because the next one meets the same row.
   absl::Status blocked_error;  // why publishing is blocked, until there is progress again
   std::optional<StuckTransaction> stuck;

@@ -483,7 +483,7 @@ Wakeup Session::NextWakeup() const {
   } else if (wait_ == Wait::kLog) {
     wakeup.at = std::min(wakeup.at, now + kLogRetry);
   }
-  // The producer, the recorder or an answer of Postgres ends any other wait, and wakes the loop.
+  // The sink, the recorder or an answer of Postgres ends any other wait, and wakes the loop.
   if (wait_ != Wait::kNone) {
     return wakeup;
   }

@@ -123,7 +123,7 @@ class Session {
   // Sends a status update if one is due, and detects a server that is silent or shutting down.
   absl::Status Report(MonoTime now);
   // The recorder limits it. It does not grow before the history is known to be the recorded one,
-  // and before a producer has claimed its transactional id.
+  // and before a sink has claimed its transactional id.
   Lsn confirmable() const;
   // Confirms confirmable(), and nothing beyond it.
   absl::Status SendStatus(MonoTime now, FeedbackCause cause);

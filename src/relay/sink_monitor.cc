@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 // Enough for the records in flight to be acknowledged, unless the login itself is the cause.
 constexpr Micros kRenewTimeout = seconds(30);
-// After a producer failed: records in flight to other brokers may still be acknowledged.
+// After a sink failed: records in flight to other brokers may still be acknowledged.
 constexpr Micros kLateReports = milliseconds(500);
 // Reports are lost if librdkafka does not deliver them after AbandonUndelivered(); then the restart
 // assumes nothing about rows after the frontier.
@@ -24,7 +24,7 @@ constexpr Micros kReportTimeout = seconds(5);
 // Passes each report to the part that produced the record.
 class ReportDispatcher final : public DeliveryListener {
  public:
-  // `transactions`: nullptr for a producer without.
+  // `transactions`: nullptr for a sink without.
   ReportDispatcher(RecordSender& sender, ProgressRecorder& recorder, Metrics& metrics,
                    TransactionHistory* transactions)
       : sender_(sender), recorder_(recorder), metrics_(metrics), transactions_(transactions) {}
@@ -56,7 +56,7 @@ class ReportDispatcher final : public DeliveryListener {
 }  // namespace
 
 // The steps depend on each other: reports first, because they name the cause of a failure and
-// settle rows; then the failure; only then checks of a healthy producer.
+// settle rows; then the failure; only then checks of a healthy sink.
 std::optional<Restart> SinkMonitor::Turn(MonoTime now,
                                          std::optional<MonoTime> topic_awaited_since) {
   ReplaceableSink& sink = parts_.sink;
@@ -76,7 +76,7 @@ std::optional<Restart> SinkMonitor::Turn(MonoTime now,
                                   "the progress record is not the one that was read before"),
                    .settled_before = std::nullopt};
   }
-  // A delivery report names the cause; the producer's own status usually says only that it has
+  // A delivery report names the cause; the sink's own status usually says only that it has
   // failed.
   const absl::Status& named = parts_.sender.failed().cause;
   WR_CHECK(!named.ok() || parts_.sender.failed().lost == 0, "a lost record has a cause");
@@ -107,7 +107,7 @@ void SinkMonitor::TakeClaim() {
   }
 }
 
-// If no record was lost with the producer, nothing has to be read again.
+// If no record was lost with the sink, nothing has to be read again.
 std::optional<Restart> SinkMonitor::OnFailure(const absl::Status& error, MonoTime now) {
   WR_CHECK(!error.ok(), "a failure has a cause");
   if (HasCode(error, ErrorCode::kCommitRepeated) && parts_.tracker.records_in_flight() == 0) {
@@ -135,7 +135,7 @@ std::optional<Restart> SinkMonitor::OnFailure(const absl::Status& error, MonoTim
   return std::nullopt;
 }
 
-// A broker's refusal marks the start of the rows to be sent alone. Without one (a fenced producer
+// A broker's refusal marks the start of the rows to be sent alone. Without one (a fenced sink
 // id, an expired sequence) no row is to blame, and all are sent as before.
 std::optional<Restart> SinkMonitor::OnLostRecords(const absl::Status& error) {
   const FailedRecords& failed = parts_.sender.failed();
@@ -150,7 +150,7 @@ std::optional<Restart> SinkMonitor::OnLostRecords(const absl::Status& error) {
   const bool recorded = !parts_.sink.uses_transactions() || recording.ok();
   Restart restart{.cause = recorded ? error : recording,
                   .settled_before = known ? failed.first_lost : std::nullopt};
-  // A producer may fail once for a reason unrelated to any record.
+  // A sink may fail once for a reason unrelated to any record.
   const Lsn frontier = parts_.tracker.frontier();
   const bool its_own =
       ScopeOf(error) == Scope::kProducer && std::exchange(failed_at_, frontier) != frontier;
@@ -179,7 +179,7 @@ void SinkMonitor::NoteFailure(const absl::Status& error) {
   }
 }
 
-// The session continues without a producer until `retry_at`. REQUIRES: nothing is in flight.
+// The session continues without a sink until `retry_at`. REQUIRES: nothing is in flight.
 void SinkMonitor::Retire(const absl::Status& cause, MonoTime retry_at) {
   WR_CHECK(parts_.tracker.records_in_flight() == 0,
            "a producer is retired only when nothing is in flight");
@@ -223,7 +223,7 @@ std::optional<Restart> SinkMonitor::CheckForRefusal() {
   return Restart{.cause = refusal, .settled_before = std::nullopt};
 }
 
-// Certificates have changed, or a login was refused: a new producer reads the files again. It is
+// Certificates have changed, or a login was refused: a new sink reads the files again. It is
 // created once nothing is in flight. If that does not happen within kRenewTimeout, because of the
 // login itself, the records in flight are abandoned.
 std::optional<Restart> SinkMonitor::CheckCredentials(MonoTime now) {
@@ -247,7 +247,7 @@ std::optional<Restart> SinkMonitor::CheckCredentials(MonoTime now) {
   return std::nullopt;
 }
 
-// A topic that is looked up, and a progress record, wait since the producer was created at most: a
+// A topic that is looked up, and a progress record, wait since the sink was created at most: a
 // new one gets the whole time as well.
 std::optional<MonoTime> SinkMonitor::WaitingSince(
     const Examiner& examiner, std::optional<MonoTime> topic_awaited_since) const {

@@ -28,11 +28,11 @@ class StallWatch {
 
   // Records wait since `waiting_since`: for their acknowledgement, or for their topic. Later than
   // before: there was progress. nullopt: none waits. `timeout`: see Examiner::request_timeout().
-  // Returns whether to examine the producer now.
+  // Returns whether to examine the sink now.
   bool ShouldExamine(MonoTime now, std::optional<MonoTime> waiting_since, Micros timeout);
-  // An examination has ended. Returns whether to replace the producer now.
+  // An examination has ended. Returns whether to replace the sink now.
   bool OnExamined(MonoTime now, const absl::Status& brokers);
-  // The producer was replaced for this reason; the frontier at that time.
+  // The sink was replaced for this reason; the frontier at that time.
   void OnReplaced(Lsn frontier);
   // The frontier moves when the oldest records are acknowledged: then replacing has helped.
   void OnFrontier(Lsn frontier);

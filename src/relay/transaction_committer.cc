@@ -78,7 +78,7 @@ MonoTime TransactionCommitter::NextDue(MonoTime now, const Session& session) con
     return parts_.recorder.NextDue(now);
   }
   const MonoTime gathered = *open_since_ + (Splits() ? longest() : kLongestGathering);
-  // After it, a record was offered, and the producer wakes the loop when it may accept one.
+  // After it, a record was offered, and the sink wakes the loop when it may accept one.
   const MonoTime due = gathered > now ? std::min(gathered, later) : later;
   // Only reading shows whether more has arrived.
   const bool reads = !Splits() && !session.at_rest() && session.reads_next();

@@ -45,7 +45,7 @@ class TransactionCommitter {
   // Call it after each turn of the session, and if awaits_room(), also before. `draining`: nothing
   // more follows.
   void Turn(MonoTime now, const Session& session, bool draining);
-  // The producer did not accept the record that ends the transaction: its queue is full of events,
+  // The sink did not accept the record that ends the transaction: its queue is full of events,
   // and those that the session has would take each place in it that becomes free.
   bool awaits_room() const { return awaits_room_; }
   // When to call it again if nothing happens before.

@@ -38,7 +38,7 @@ struct RetryOptions {
   DeadLetterSelection selection;
   SinkMaker make_sink;
   std::string run;    // the value of the header "walrelay.retried"
-  bool mark = false;  // write marks; not for a producer that does not publish
+  bool mark = false;  // write marks; not for a sink that does not publish
   // Publish rows as the letters have them. Every user who may write to the topic can then publish
   // any event; otherwise a letter only names a row, which is read from its table.
   bool trust_topic = false;

@@ -1,4 +1,4 @@
-// Producers of commands that publish rows beside a running relay.
+// Sinks of commands that publish rows beside a running relay.
 #pragma once
 
 #include "walrelay/sink.h"
@@ -6,7 +6,7 @@
 
 namespace walrelay {
 
-// Producers with the configuration of the relay's: acks=all, idempotent, with its limits and its
+// Sinks with the configuration of the relay's: acks=all, idempotent, with its limits and its
 // rules for topics. Never with a transactional id, also with pipeline.mode = "exactly_once":
 // the relay's id would fence the relay, and with another one the records of a run could only be
 // committed in pieces, so that a repeated run would repeat records all the same. Consumers that

@@ -13,7 +13,7 @@
 // table one slow record then holds back WAL long after it was acknowledged.)
 //
 // Entries are numbered, and no number is reused during the life of a tracker, so a late report of
-// an abandoned producer matches no live entry: Reset() raises the floor, and numbers below it are
+// an abandoned sink matches no live entry: Reset() raises the floor, and numbers below it are
 // ignored. (Pointers into the queue would outlive their entries.) A token contains the low half of
 // the number, which identifies a transaction among those in flight.
 //
@@ -71,7 +71,7 @@ class AckTracker {
   // valid.
   PublishedTransaction PartlyPublished(Lsn commit_lsn) const;
 
-  // The producer accepted the record of a row of the open transaction, with token().
+  // The sink accepted the record of a row of the open transaction, with token().
   void OnProduced(size_t bytes, Position row);
 
   // An event of the open transaction was published before. REQUIRES: one is open.
@@ -96,7 +96,7 @@ class AckTracker {
   void OnRefused(DeliveryToken token, size_t bytes);
 
   // Discards all records in flight: they will be read again from the frontier and sent by a new
-  // producer.
+  // sink.
   void Reset();
 
   // Everything before this position is acknowledged and may be confirmed to Postgres.

@@ -17,7 +17,7 @@
 // reading pauses briefly so that the socket fills, and received messages are held a little longer
 // so that librdkafka gets a burst.
 //
-// Pure; not thread-safe. Source: Kafka, the producer's linger.ms.
+// Pure; not thread-safe. Source: Kafka, the sink's linger.ms.
 #pragma once
 
 #include <algorithm>

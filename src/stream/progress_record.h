@@ -20,7 +20,7 @@ namespace walrelay {
 // pipeline.id, or "<database>.<slot>".
 std::string PipelineIdOf(const Config& config, std::string_view database);
 
-// The transactional id of the pipeline's producer.
+// The transactional id of the pipeline's sink.
 std::string TransactionalIdOf(const Config& config, std::string_view database);
 
 // The pipeline's id in kafka.progress_topic, or in "walrelay.progress.<pipeline.id>". Errors:

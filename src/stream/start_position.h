@@ -72,7 +72,7 @@ struct ResumeState {
 
 struct StartDecision {
   Lsn position;                // for START_REPLICATION
-  bool keep_in_flight = true;  // records in the producer still count
+  bool keep_in_flight = true;  // records in the sink still count
   bool timeline_switched = false;
   Lsn fork;                 // position of the fork, if the timeline was switched
   bool taken_over = false;  // another instance published in between

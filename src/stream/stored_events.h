@@ -1,6 +1,6 @@
 // StoredEvents: which events a partition already has, as the headers at its end show.
 //
-// Records of a producer are delivered in order and without a gap. So of each transaction that has a
+// Records of a sink are delivered in order and without a gap. So of each transaction that has a
 // record at the end of the partition, everything up to the greatest position is there. The
 // greatest, not the last: after a start without headers to go by, older events may have been sent
 // again.

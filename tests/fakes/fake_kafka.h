@@ -1,8 +1,8 @@
-// A fake Kafka as a producer sees it: records are accepted, and the test acknowledges them.
+// A fake Kafka as a sink sees it: records are accepted, and the test acknowledges them.
 //
-// `log` has all acknowledged records of all producers, in the order of acknowledgement. A producer
+// `log` has all acknowledged records of all sinks, in the order of acknowledgement. A sink
 // that is destroyed drops its records in flight, as librdkafka does when it is purged. Of a
-// producer with transactions, `log` has the records that were committed.
+// sink with transactions, `log` has the records that were committed.
 #pragma once
 
 #include <algorithm>
@@ -38,20 +38,20 @@ class FakeKafka {
   Micros report_delay{0};  // of each acknowledgement
   size_t queue_limit = SIZE_MAX;
   std::set<std::string> pending_topics;            // their metadata has not arrived yet
-  std::set<std::string> looked_up_topics;          // by each producer, at the first record
+  std::set<std::string> looked_up_topics;          // by each sink, at the first record
   std::map<std::string, absl::Status> bad_topics;  // Produce() returns this error
   std::set<std::string> stored_keys;               // their records are in the topics already
-  // Records with these keys are rejected, by every producer. All records in flight after a rejected
-  // one fail with it, as if they were in the same batch, and the producer fails fatally.
+  // Records with these keys are rejected, by every sink. All records in flight after a rejected
+  // one fail with it, as if they were in the same batch, and the sink fails fatally.
   std::map<std::string, absl::Status> refused_keys;
   absl::Status factory_error;
-  absl::Status health;  // of the current producer; a new one is healthy
+  absl::Status health;  // of the current sink; a new one is healthy
   absl::Status trouble;
   bool reachable = true;
   std::string cluster_id;
   absl::Status brokers;  // as another client finds them, see Examiner::Examine()
   int examinations = 0;
-  bool outdated = false;  // the current producer's certificates changed; a new one is up to date
+  bool outdated = false;  // the current sink's certificates changed; a new one is up to date
   int producers = 0;      // created so far
   size_t offered = 0;     // calls of Produce()
   std::vector<std::string> announced;  // topics
@@ -256,7 +256,7 @@ class FakeKafka {
         listener.OnDelivered({.token = record.token, .bytes = record.bytes, .topic = record.topic});
       }
     }
-    // A failed producer drops its records in flight.
+    // A failed sink drops its records in flight.
     void Purge(DeliveryListener& listener) {
       for (const FakeRecord& record : std::exchange(kafka_.uncommitted_, {})) {
         listener.OnFailed({.token = record.token,

@@ -31,7 +31,7 @@ TEST_F(RecordAgesTest, RecordsOlderThanTheRetentionAreCounted) {
   ages_.Note("orders", kNow - hours(25));
   ages_.Note("orders", kNow - hours(999));
   ages_.Note("orders", kNow - hours(22));
-  ages_.Note("orders", std::nullopt);  // the producer's clock
+  ages_.Note("orders", std::nullopt);  // the sink's clock
   ages_.Note("other", kNow - hours(999));
   EXPECT_THAT(Deleted(), ElementsAre(DeletedAtOnce{"orders", hours(24), 2, 4}));
   EXPECT_EQ(Describe(Deleted()[0]),

@@ -143,7 +143,7 @@ TEST_F(RowQueueTest, RowBehindOneThatStopsIsDropped) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("0"));
 }
 
-// Whatever happens to producers and records: each row ends once, in order, and none is missing.
+// Whatever happens to sinks and records: each row ends once, in order, and none is missing.
 TEST_F(RowQueueTest, EachRowEndsOnceWhateverFails) {
   config_.on_error.refused = OnError::kSkip;
   config_.pipeline.max_in_flight_records = 20;

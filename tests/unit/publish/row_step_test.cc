@@ -29,7 +29,7 @@ Config WithDeadLetters() {
   return config;
 }
 
-// A step of one row of a table, with a producer that answers as the test says.
+// A step of one row of a table, with a sink that answers as the test says.
 class RowStepTest : public ::testing::Test, private RowAudit {
  protected:
   RowStepTest() : router_(*Router::Create(config_, /*run_id=*/"")) {
@@ -152,7 +152,7 @@ TEST_F(RowStepTest, DeadLetterTakesTheRowsPlaceAndIsAuditedWhenItIsAccepted) {
   EXPECT_THAT(audited_, ElementsAre("letter " + ToString(ErrorCode::kDeliveryRefused)));
 }
 
-// The letter is lost with its producer, and is offered to the next one.
+// The letter is lost with its sink, and is offered to the next one.
 TEST_F(RowStepTest, DeadLetterThatIsOfferedAgainIsAuditedOnce) {
   policy_ = OnError::kDeadLetter;
   answers_ = {Refusal()};

@@ -793,7 +793,7 @@ TEST_F(ProgressRecorderTest, AProcessThatExitsAtAGapRecordsIt) {
   EXPECT_EQ(progress_.stored->held->code, ErrorCode::kSlotMoved);
 }
 
-// With transactions, what its producer has in flight may be published after all.
+// With transactions, what its sink has in flight may be published after all.
 TEST_F(ProgressRecorderTest, AGapIsRecordedWhenTheTransactionHasEnded) {
   PublishAndCrash();
   config_.source.on_gap = OnGap::kExit;
@@ -872,7 +872,7 @@ TEST_F(ProgressRecorderTest, NothingIsAddedToTheRecordOfAnotherPipeline) {
   EXPECT_FALSE(progress_.stored->held);
 }
 
-// The producer does not know the cluster before it has connected.
+// The sink does not know the cluster before it has connected.
 TEST_F(ProgressRecorderTest, TheClusterOfTheFirstEventIsKnownAtOnce) {
   Start();
   Pass(milliseconds(10));

@@ -454,7 +454,7 @@ TEST_F(TransactionMetricsTest, FailedTransactionIsCountedAndRemembered) {
   EXPECT_EQ(Failures(ErrorCode::kTransactionAborted), 1);
   EXPECT_THAT(Shown().failure, HasError(ErrorCode::kTransactionAborted));
   EXPECT_TRUE(Shown().failed.has_value());
-  EXPECT_EQ(Shown().state, TransactionState::kIdle);  // the next producer has claimed the id
+  EXPECT_EQ(Shown().state, TransactionState::kIdle);  // the next sink has claimed the id
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 

@@ -296,7 +296,7 @@ TEST_F(SessionTest, BackPressureKeepsReportingAndIsNotSilence) {
 
 class SessionWindowTest : public SessionTest {
  protected:
-  // The bytes that the producer holds for `rows` rows while none is acknowledged.
+  // The bytes that the sink holds for `rows` rows while none is acknowledged.
   size_t HeldOf(size_t rows, const std::string& payload) {
     Start();
     postgres_.Commit(std::vector<testing::FakeRow>(rows, {.key = "k", .payload = payload}));
@@ -466,7 +466,7 @@ TEST_F(SessionTest, NoEventWaitsWithTransactions) {
   EXPECT_EQ(kafka_.in_flight.size(), 2u);
 }
 
-// --- waiting for the producer, a topic, an operator ---
+// --- waiting for the sink, a topic, an operator ---
 
 TEST_F(SessionTest, FullProducerQueueBlocksAndLosesNothing) {
   kafka_.queue_limit = 3;

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 // Moves a clock by seconds, and answers each examination with `brokers_`.
 class StallWatchTest : public ::testing::Test {
  protected:
-  // The seconds that pass until the producer is replaced; -1: it is not, for `limit`.
+  // The seconds that pass until the sink is replaced; -1: it is not, for `limit`.
   int UntilReplaced(int limit = 10'000) {
     for (int second = 0; second < limit; ++second) {
       watch_.OnFrontier(frontier_);

@@ -1,5 +1,5 @@
 // Exactly-once delivery in the relay: events are committed in transactions, each with the record of
-// progress, and whatever becomes of a producer, none is committed twice.
+// progress, and whatever becomes of a sink, none is committed twice.
 
 #include "relay/transaction_committer.h"
 
@@ -368,7 +368,7 @@ TEST_F(TransactionCommitterTest, OtherSettingsContinueInsideATransaction) {
   EXPECT_THAT(Events(), ElementsAre("1", "2", "3"));
 }
 
-// --- producers that fail
+// --- sinks that fail
 
 TEST_F(TransactionCommitterTest, AnUnansweredCommitThatSucceededIsNotRepeated) {
   Begin();
