@@ -13,16 +13,14 @@
 namespace walrelay {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 using Phase = RelayView::Phase;
 
 // Kafka is slow at times (leader election, a long garbage collection); a stall is reported only
 // after this time.
-constexpr Micros kStallNotice = seconds(5);
+constexpr Micros kStallNotice = std::chrono::seconds(5);
 // Different thresholds, so that the state does not flap.
-constexpr Micros kBehind = seconds(2);
-constexpr Micros kCaughtUp = milliseconds(500);
+constexpr Micros kBehind = std::chrono::seconds(2);
+constexpr Micros kCaughtUp = std::chrono::milliseconds(500);
 
 // Whether an operator must act before events flow again.
 bool NeedsOperator(const absl::Status& error) {

@@ -62,6 +62,30 @@ class RecipesTest(unittest.TestCase):
         defined = re.findall(r"^Command (\w+)\(\) \{", sources("src/cli"), re.MULTILINE)
         self.assertEqual(sorted(rows), sorted(defined))
 
+    def test_sinks(self) -> None:
+        folders = [path.name for path in (ROOT / "src/sinks").iterdir() if path.is_dir()]
+        registry = text("src/sinks/registry.cc") + text("src/sinks/CMakeLists.txt")
+        self.expect_each([f"sinks/{name}" for name in folders], registry, "the registry of sinks")
+        for header in ("sink.h", "sink_factory.h"):
+            for word in re.findall(r"\brd_kafka\w*|librdkafka/", text(f"include/walrelay/{header}")):
+                self.fail(f"{header} names {word}")
+        others = [path for path in (ROOT / "src").rglob("*.[ch]*")
+                  if path.suffix in {".cc", ".h"} and not path.is_relative_to(ROOT / "src/sinks")
+                  and not path.is_relative_to(ROOT / "src/demo")]  # the demo starts brokers of its own
+        found = [str(path) for path in others if re.search(r'#include "sinks/(?!registry\.h")', path.read_text())]
+        self.assertEqual(found, [], "headers of a sink are included outside of src/sinks")
+
+    def test_sources(self) -> None:
+        makers = re.findall(r"\bMake\w+Runner\b", "\n".join(path.read_text() for path in (ROOT / "src/runner").glob("*.h")))
+        self.expect_each(sorted(set(makers)), text("src/daemon/daemon.cc"), "src/daemon/daemon.cc")
+
+    def test_formats(self) -> None:
+        enum = re.search(r"enum class Format : uint8_t \{([^}]*)\}", text("include/walrelay/config.h"))
+        assert enum is not None
+        names = [name.strip() for name in enum.group(1).split(",")]
+        converter = text("src/encode/converter.cc")
+        self.expect_each([f"Format::{name}" for name in names], converter, "src/encode/converter.cc")
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())
