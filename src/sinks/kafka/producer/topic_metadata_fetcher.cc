@@ -96,8 +96,9 @@ bool TopicMetadataFetcher::Answered() {
 void TopicMetadataFetcher::Run() {
   int timeout_millis = kFirstTimeoutMillis;
   while (thread_.Await(HasWork)) {
-    const auto [topic_waits, probes] = thread_.Access(
-        [](const Shared& shared) { return std::pair(!shared.questions.empty(), shared.probes); });
+    const uint64_t probes = thread_.Access([](const Shared& shared) { return shared.probes; });
+    const bool topic_waits =
+        thread_.Access([](const Shared& shared) { return !shared.questions.empty(); });
     if (topic_waits ? AskForTopics(timeout_millis) : AskForAll(timeout_millis)) {
       timeout_millis = kFirstTimeoutMillis;
       // A probe counts as answered only by a request that began after it.
