@@ -16,6 +16,9 @@ using std::chrono::seconds;
 // threads and connections.
 constexpr Micros kFirstStartRetry = milliseconds(250);
 constexpr Micros kLongestStartRetry = seconds(30);
+// How long acknowledgements may arrive after a failure.
+constexpr Micros kLateReports = milliseconds(500);
+constexpr Micros kReportTimeout = seconds(5);
 // One or two records; librdkafka's minimum batch size.
 constexpr int64_t kMinBatchBytes = 1024;
 
@@ -139,6 +142,20 @@ MonoTime ReplaceableSink::StopForFailure(MonoTime now) {
   WR_CHECK(sink_ != nullptr, "only a producer that exists can fail");
   failing_since_ = failing_since_.value_or(now);
   return *failing_since_;
+}
+
+// Reports are lost if librdkafka does not deliver them after AbandonUndelivered(); then the owner
+// assumes nothing about the records that were in flight.
+bool ReplaceableSink::AwaitReports(bool all_reported, MonoTime now) {
+  const Micros failing = now - StopForFailure(now);
+  WR_CHECK(failing >= Micros(0), "time does not move backwards");
+  if (all_reported || failing > kReportTimeout) {
+    return false;
+  }
+  if (failing > kLateReports) {
+    AbandonUndelivered();
+  }
+  return true;
 }
 
 MonoTime ReplaceableSink::StopForRenewal(MonoTime now) {

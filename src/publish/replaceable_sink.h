@@ -88,6 +88,11 @@ class ReplaceableSink final : public Sink {
   // outdated). Returns since when: the first call counts. A failure lasts until the sink is
   // destroyed, a renewal can be cancelled. REQUIRES: exists().
   MonoTime StopForFailure(MonoTime now);
+  // The current sink has failed. True: wait for reports of records that were in flight to other
+  // brokers, which name the cause, or may still be acknowledgements. After a while the undelivered
+  // records are abandoned; reports that never arrive are not awaited for long. `all_reported`: a
+  // report has arrived for each record. REQUIRES: exists().
+  bool AwaitReports(bool all_reported, MonoTime now);
   MonoTime StopForRenewal(MonoTime now);
   void CancelRenewal() { outdated_since_.reset(); }
   bool failed() const { return failing_since_.has_value(); }

@@ -81,6 +81,9 @@ absl::Status RowQueue::Turn() {
   sink_.Poll(*this);
   const absl::Status& named = sender_.failed().cause;
   if (const absl::Status error = named.ok() ? sink_.FatalError() : named; !error.ok()) {
+    if (sink_.AwaitReports(sender_.AllHaveFailed(), clock_.Now())) {
+      return absl::OkStatus();
+    }
     OnFailure(error);
   }
   const absl::Status offered = OfferRows();
@@ -91,9 +94,6 @@ absl::Status RowQueue::Turn() {
 // A broker's refusal marks the start of the rows to be sent alone. Without one (a fenced sink
 // id, an expired sequence) no row is to blame, and all are sent as before.
 void RowQueue::OnFailure(const absl::Status& error) {
-  (void)sink_.StopForFailure(clock_.Now());
-  sink_.AbandonUndelivered();  // some of its records may have been acknowledged
-  sink_.Poll(*this);
   const bool lost = tracker_.records_in_flight() > 0;
   const bool of_the_rows = ScopeOf(error) != Scope::kProducer;
   if (const auto refused = sender_.failed().first_refused; lost && of_the_rows && refused) {

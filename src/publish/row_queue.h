@@ -130,7 +130,8 @@ class RowQueue final : private DeliveryListener, private RowAudit {
   absl::Status OfferRows();
   absl::StatusOr<Wait> Offer(Entry& entry);
   absl::StatusOr<Offered> Send(Entry& entry, Record record);
-  // The sink has failed with `error`: the next one gets what was lost with it.
+  // The sink has failed with `error`, and all reports that can be expected have arrived: the next
+  // one gets what was lost with it.
   void OnFailure(const absl::Status& error);
   // The row that is offered next, and all behind it, are not published.
   void DropUnoffered();

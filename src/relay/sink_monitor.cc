@@ -10,16 +10,10 @@
 namespace walrelay {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Enough for the records in flight to be acknowledged, unless the login itself is the cause.
 constexpr Micros kRenewTimeout = seconds(30);
-// After a sink failed: records in flight to other brokers may still be acknowledged.
-constexpr Micros kLateReports = milliseconds(500);
-// Reports are lost if librdkafka does not deliver them after AbandonUndelivered(); then the restart
-// assumes nothing about rows after the frontier.
-constexpr Micros kReportTimeout = seconds(5);
 
 // Passes each report to the part that produced the record.
 class ReportDispatcher final : public DeliveryListener {
@@ -86,15 +80,8 @@ std::optional<Restart> SinkMonitor::Turn(MonoTime now,
     restart = restart ? restart : CheckForStall(now, topic_awaited_since);
     return restart || !sink.exists() ? restart : CheckCredentials(now);
   }
-  const Micros failing = now - sink.StopForFailure(now);
-  WR_CHECK(failing >= Micros(0), "time does not move backwards");
-  if (parts_.sender.AllHaveFailed() || failing > kReportTimeout) {
-    return OnFailure(error, now);
-  }
-  if (failing > kLateReports) {
-    sink.AbandonUndelivered();
-  }
-  return std::nullopt;
+  return sink.AwaitReports(parts_.sender.AllHaveFailed(), now) ? std::nullopt
+                                                               : OnFailure(error, now);
 }
 
 void SinkMonitor::TakeClaim() {

@@ -45,6 +45,9 @@ class FakeKafka {
   // one fail with it, as if they were in the same batch, and the sink fails fatally.
   std::map<std::string, absl::Status> refused_keys;
   absl::Status factory_error;
+  // A sink fails one Poll() before it reports why, and drops records in flight only once they are
+  // abandoned.
+  bool reports_late = false;
   absl::Status health;  // of the current sink; a new one is healthy
   absl::Status trouble;
   bool reachable = true;
@@ -187,7 +190,11 @@ class FakeKafka {
         ++kafka_.claims;
         claim_ = Claim{kafka_.read_progress(kafka_.request.progress)};
       }
+      const bool healthy = kafka_.health.ok();
       kafka_.RefuseByKey();
+      if (kafka_.reports_late && healthy && !kafka_.health.ok()) {
+        return;
+      }
       if (kafka_.auto_acknowledge) {
         kafka_.AcknowledgeAll();
       }
@@ -210,12 +217,19 @@ class FakeKafka {
       for (const DeliveryFailure& failure : std::exchange(kafka_.refused_, {})) {
         listener.OnFailed(failure);
       }
-      if (failed) {
+      if (failed && (!kafka_.reports_late || abandoned_)) {
         Purge(listener);
       }
     }
 
     absl::Status FatalError() const override { return kafka_.health; }
+    void AbandonUndelivered() override {
+      abandoned_ = true;
+      for (DeliveryFailure& failure : kafka_.refused_) {
+        failure.error = Error(ErrorCode::kProducerFailed, "purged");
+        failure.purged = true;
+      }
+    }
     SinkHealth health() const override {
       return {
           .trouble = kafka_.trouble, .reachable = kafka_.reachable, .outdated = kafka_.outdated};
@@ -288,6 +302,7 @@ class FakeKafka {
     bool claimed_ = false;
     std::optional<Claim> claim_;  // until it is taken
     bool examined_ = false;
+    bool abandoned_ = false;
   };
 
   FakeRecord Take(size_t position) {

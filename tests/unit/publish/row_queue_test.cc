@@ -120,6 +120,35 @@ TEST_F(RowQueueTest, AcknowledgedRowIsNotSentAgainAfterAFailure) {
   EXPECT_THAT(kafka_.Keys(), ElementsAre("1", "0", "2"));
 }
 
+// A sink fails as a whole before the record is reported that the brokers refused.
+TEST_F(RowQueueTest, RefusalThatIsReportedAfterTheFailureIsFound) {
+  config_.on_error.refused = OnError::kSkip;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_THAT(Push(), IsOk());
+  }
+  kafka_.reports_late = true;
+  kafka_.refused_keys["1"] = Error(ErrorCode::kDeliveryRefused, "no");
+  kafka_.auto_acknowledge = true;
+  for (int turns = 0; !queue().empty(); ++turns) {
+    ASSERT_LT(turns, 100) << "the refused row is not found";
+    ASSERT_THAT(Turn(), IsOk());
+  }
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("0", "2"));
+  EXPECT_EQ(queue().counts().skipped, 1U);
+}
+
+TEST_F(RowQueueTest, ReportsThatNeverArriveAreNotAwaitedForLong) {
+  ASSERT_THAT(Push(), IsOk());
+  kafka_.reports_late = true;
+  kafka_.health = Error(ErrorCode::kProducerFailed, "fenced");
+  for (int turns = 0; kafka_.producers < 2; ++turns) {
+    ASSERT_LT(turns, 100) << "the sink is never replaced";
+    ASSERT_THAT(Turn(), IsOk());
+  }
+  Finish();
+  EXPECT_THAT(kafka_.Keys(), ElementsAre("0"));
+}
+
 TEST_F(RowQueueTest, FilterIsAskedOnceForARowThatIsOfferedAgain) {
   ASSERT_THAT(Push(), IsOk());
   kafka_.health = Error(ErrorCode::kProducerFailed, "fenced");
