@@ -73,7 +73,7 @@ FOLDERS = {
     "postgres": "libpq",
     "auth": "tokens for Kafka",
     "metrics": "prometheus-cpp",
-    "publish": "row to producer",
+    "publish": "row to sink",
     "debezium": "connector's options",
     "outbox": "columns, rows",
     "config": "TOML, flags",
@@ -341,7 +341,7 @@ def layers_picture() -> str:
     picture.box(MARGIN, foot + TALL + 6, WIDTH - 2 * MARGIN, TALL, PLAIN)
     picture.text(WIDTH / 2, foot + TALL + 25, "name", "include/walrelay", "middle")
     picture.text(WIDTH / 2, foot + TALL + 42, "text",
-                 "contracts: Lsn, Clock, Record, ReplicationSource, Producer, Config, errors", "middle")
+                 "contracts: Lsn, Clock, Record, ReplicationSource, Sink, Config, errors", "middle")
     legend = foot + 2 * TALL + 28
     for left, fill, text in ((MARGIN, PURE, "pure: no I/O, no clock, no threads, no logging"),
                              (MARGIN + 330, EDGE, "network I/O"), (MARGIN + 470, PLAIN, "other")):
