@@ -62,7 +62,8 @@ absl::StatusOr<HttpAnswer> Get(const Config& config, std::string_view path) {
   return HttpGet(config.http.listen, path, kRequestTimeout);
 }
 
-// nullopt: there is no record. A client of `sinks` may take longer to close than a command.
+// Returns nullopt if the pipeline has no record. Closing a client may take longer than the command
+// waits, so `sinks` closes it in the background.
 absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
                                                    const std::string& database,
                                                    SinkFactory& sinks) {

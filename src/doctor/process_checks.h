@@ -9,7 +9,7 @@ namespace walrelay {
 
 // `sink` adds what it knows of its library. Blocks for at most two seconds per request to the relay
 // at http.listen; what answers there may not be a relay, so its text is escaped. Reads
-// RLIMIT_NOFILE and the memory limit of cgroup v2; without one there is no finding.
+// RLIMIT_NOFILE and the memory limit of cgroup v2; without a limit the check adds no finding.
 void CheckProcess(const Config& config, SinkDiagnosis& sink, Findings& out);
 
 }  // namespace walrelay

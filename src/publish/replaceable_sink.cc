@@ -82,6 +82,13 @@ Transactions* ReplaceableSink::transactions() {
   return sink_ != nullptr ? sink_->transactions() : nullptr;
 }
 
+void ReplaceableSink::Commit() {
+  WR_CHECK(settles(), "the sink has accepted a record");
+  Transactions* const transactions = sink_->transactions();
+  WR_CHECK(transactions != nullptr, "a sink that commits has transactions");
+  transactions->Commit();
+}
+
 Examiner* ReplaceableSink::examiner() {
   return sink_ != nullptr ? sink_->examiner() : nullptr;
 }

@@ -1,9 +1,8 @@
-// ReplaceableSink: the sink that a session uses, whichever sink is behind it at the
-// time.
+// ReplaceableSink: the sink that a session uses, whichever sink is behind it at the time.
 //
-// A Kafka sink that failed is never repaired, only replaced. The session keeps this object.
-// While there is no sink behind it, or while the current one is about to be replaced, it
-// accepts no record: the session then holds its messages and continues to report to the server.
+// A Kafka sink that failed is never repaired, only replaced. The session keeps this object. It
+// accepts no record until a sink exists, and none while the current one is about to be replaced:
+// the session then holds its messages and continues to report to the server.
 //
 // Single-threaded.
 #pragma once
@@ -33,7 +32,7 @@ class ReplaceableSink final : public Sink {
     uint64_t seed = 0;  // for the jitter of the back-off
   };
 
-  // `clock` and `metrics` must outlive it. There is no sink until Create().
+  // `clock` and `metrics` must outlive it. Create() makes the first sink.
   explicit ReplaceableSink(Parts parts);
 
   // --- Sink: of the current one. Each call is allowed at any time unless stated otherwise.
@@ -42,7 +41,7 @@ class ReplaceableSink final : public Sink {
   // to be renewed accepts a progress record: without it, its transaction could not be committed.
   absl::StatusOr<Offered> Produce(const Record& record, DeliveryToken token) override;
   bool Announce(std::string_view topic) override;
-  // Without a sink there is no report.
+  // Passes on nothing without a sink.
   void Poll(DeliveryListener& listener) override;
   // OK without a sink.
   absl::Status FatalError() const override;
@@ -52,9 +51,13 @@ class ReplaceableSink final : public Sink {
   SinkHealth health() const override;
   std::string ClusterId() const override;
   int poll_fd() const override;
-  // Without a sink: nullptr.
+  // Returns nullptr without a sink.
   Transactions* transactions() override;
   Examiner* examiner() override;
+
+  // Ends the transaction of the current sink: see Transactions. REQUIRES: the sink has accepted a
+  // record since the last commit, and has not failed.
+  void Commit();
 
   // --- what is asked of the next sinks
 
@@ -73,7 +76,7 @@ class ReplaceableSink final : public Sink {
   std::optional<MonoTime> retry_at() const { return retry_at_; }
 
   // Creates a sink in place of the current one, whose records in flight are dropped unreported.
-  // An error is a configuration error; then there is no sink.
+  // An error is one of the configuration, and leaves the owner without a sink.
   absl::Status Create();
   // Creates the sink that is due. An error means that it is due again after a back-off.
   // REQUIRES: there is a sink, or retry_at() is set.
@@ -128,7 +131,7 @@ class ReplaceableSink final : public Sink {
   std::string transactional_id_;       // "": without transactions
   ProgressAddress progress_;
   MonoTime created_at_;
-  // Shown as the transient error while there is no sink.
+  // health() returns it until the next sink exists.
   absl::Status error_;  // why there is none
   std::optional<MonoTime> retry_at_;
   // Since when the sink accepts nothing, and why: it failed, or is to be renewed.

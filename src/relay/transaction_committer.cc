@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
-
 namespace walrelay {
 namespace {
 
@@ -62,9 +60,7 @@ void TransactionCommitter::Turn(MonoTime now, const Session& session, bool drain
 // A record that was not accepted is offered again in the next turn.
 void TransactionCommitter::Commit(bool recorded) {
   if (recorded) {
-    Transactions* transactions = parts_.sink.transactions();
-    WR_CHECK(transactions != nullptr, "the producer has accepted a record");
-    transactions->Commit();
+    parts_.sink.Commit();
     committed_since_ = std::exchange(open_since_, std::nullopt);
   }
 }

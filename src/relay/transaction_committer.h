@@ -15,13 +15,13 @@
 
 #include <optional>
 
+#include "publish/replaceable_sink.h"
 #include "relay/pipeline.h"
 #include "relay/progress_recorder.h"
 #include "relay/session.h"
 #include "stream/ack_tracker.h"
 #include "walrelay/clock.h"
 #include "walrelay/config.h"
-#include "walrelay/sink.h"
 
 namespace walrelay {
 
@@ -32,7 +32,7 @@ class TransactionCommitter {
     const AckTracker& tracker;
     const Pipeline& pipeline;
     ProgressRecorder& recorder;
-    Sink& sink;
+    ReplaceableSink& sink;
   };
 
   // `parts` must outlive it.

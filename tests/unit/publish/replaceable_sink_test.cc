@@ -52,6 +52,23 @@ TEST_F(ReplaceableSinkTest, AcceptsNothingAfterAFailure) {
   EXPECT_EQ(*Produce(), Wait::kNone);
 }
 
+// A transaction that has failed must not be committed: the next sink publishes its rows again.
+TEST_F(ReplaceableSinkTest, CommitsNothingWithoutASinkThatWorks) {
+  EXPECT_DEATH(sink_.Commit(), "has accepted a record");
+  ASSERT_TRUE(sink_.Create().ok());
+  sink_.StopForFailure(clock_.Now());
+  EXPECT_DEATH(sink_.Commit(), "has accepted a record");
+}
+
+TEST_F(ReplaceableSinkTest, AwaitsReportsOfAFailedSinkForAWhile) {
+  ASSERT_TRUE(sink_.Create().ok());
+  const MonoTime failed = clock_.Now();
+  EXPECT_TRUE(sink_.AwaitReports(/*all_reported=*/false, failed));
+  EXPECT_TRUE(sink_.AwaitReports(/*all_reported=*/false, failed + seconds(1)));
+  EXPECT_FALSE(sink_.AwaitReports(/*all_reported=*/true, failed + seconds(1)));
+  EXPECT_FALSE(sink_.AwaitReports(/*all_reported=*/false, failed + seconds(6)));
+}
+
 TEST_F(ReplaceableSinkTest, AcceptsRecordsAgainWhenARenewalIsCancelled) {
   ASSERT_TRUE(sink_.Create().ok());
   sink_.StopForRenewal(clock_.Now());
