@@ -10,6 +10,7 @@
 
 #include "core_on_bytes.h"
 #include "fakes/allocation_counter.h"
+#include "walrelay/config.h"
 
 namespace walrelay::bench {
 namespace {

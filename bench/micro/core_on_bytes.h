@@ -16,6 +16,7 @@
 #include "pgoutput/type_oids.h"
 #include "publish/record_sender.h"
 #include "relay/pipeline.h"
+#include "walrelay/config.h"
 #include "walrelay/sink.h"
 
 namespace walrelay::bench {

@@ -18,6 +18,7 @@
 #include "base/secret_file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -12,9 +12,10 @@
 #include "absl/status/statusor.h"
 #include "auth/aws_signature.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct AwsConfig;
 
 struct AwsCallOptions {
   Micros timeout = std::chrono::seconds(30);  // of one request

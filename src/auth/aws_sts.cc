@@ -7,6 +7,7 @@
 
 #include "auth/aws_call.h"
 #include "base/system_clock.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -9,6 +9,8 @@
 
 namespace walrelay {
 
+struct AwsConfig;
+
 // Errors of both: WR-4012 with the service's own code and message; kCancelled.
 absl::StatusOr<AwsCredentials> AssumeRole(const AwsConfig& aws, const AwsCredentials& credentials,
                                           const AwsCallOptions& options);

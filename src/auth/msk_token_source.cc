@@ -10,6 +10,7 @@
 #include "auth/aws_credentials.h"
 #include "base/absl_strings.h"
 #include "base/system_clock.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
 

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "auth/aws_signature.h"
 #include "auth/token_source.h"
+#include "walrelay/config/kafka.h"
 
 namespace walrelay {
 

@@ -10,6 +10,7 @@
 #include "base/secret_file.h"
 #include "base/system_clock.h"
 #include "base/text.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "auth/token_source.h"
+#include "walrelay/config/kafka.h"
 
 namespace walrelay {
 

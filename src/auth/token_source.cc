@@ -3,6 +3,7 @@
 #include "auth/msk_token_source.h"
 #include "auth/oauth_token_sources.h"
 #include "base/program.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -8,9 +8,10 @@
 #include "absl/status/statusor.h"
 #include "auth/token.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 class TokenSource {
  public:

@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 
 #include "base/destroy_with.h"
+#include "walrelay/config/outbox_table.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

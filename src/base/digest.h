@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "walrelay/config.h"
+#include "walrelay/config/outbox_table.h"
 
 namespace walrelay {
 

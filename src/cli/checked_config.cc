@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "doctor/config_checks.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

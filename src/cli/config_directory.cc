@@ -17,6 +17,7 @@
 #include "doctor/config_checks.h"
 #include "postgres/connection_parameters.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "dryrun/record_printer.h"
 #include "republish/letter_row.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -4,9 +4,10 @@
 #include <string>
 
 #include "republish/dead_letter_topic.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // One line, without the newline: id, time, code, table, the row's id and key, "retried" if it was,
 // "truncated" if its row is, and the reason.

@@ -16,6 +16,7 @@
 #include "republish/dead_letter_topic.h"
 #include "republish/republish_sink.h"
 #include "sinks/registry.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -5,6 +5,7 @@
 #include "cli/checked_config.h"
 #include "cli/commands.h"
 #include "doctor/diagnosis.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

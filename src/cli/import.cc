@@ -9,6 +9,7 @@
 #include "config/loader.h"
 #include "debezium/debezium_import.h"
 #include "route/topic_router.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -10,6 +10,7 @@
 #include "outbox/table_mapping.h"
 #include "postgres/session.h"
 #include "setup/table_inspection.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "postgres/connection_parameters.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -8,9 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "admin/control_socket.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // The trusted processes whose sockets have this prefix. Names the others on standard error, with
 // what to do if one of them is meant.

@@ -14,6 +14,7 @@
 #include "route/topic_name.h"
 #include "route/topic_router.h"
 #include "sinks/registry.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

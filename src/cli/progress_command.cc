@@ -13,6 +13,7 @@
 #include "cli/progress_report.h"
 #include "cli/progress_writer.h"
 #include "sinks/registry.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -6,6 +6,7 @@
 
 #include "stream/progress_record.h"
 #include "stream/start_position.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -7,12 +7,13 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "walrelay/config.h"
 #include "walrelay/lsn.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct Config;
 
 // `record`: the one in the topic; nullopt: none. `force`: as the flag.
 struct ProgressPlanInput {

@@ -12,6 +12,7 @@
 #include "postgres/session.h"
 #include "sinks/registry.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

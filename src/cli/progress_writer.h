@@ -10,10 +10,11 @@
 
 #include "absl/status/statusor.h"
 #include "cli/progress_plan.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Where the record is. The server is asked only if that depends on it, that is without pipeline.id:
 // the record can otherwise be shown while Postgres is down. Errors: WR-1003, those of a connection.

@@ -17,6 +17,7 @@
 #include "cli/preflight.h"
 #include "cli/prune_report.h"
 #include "prune/prune_pass.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "walrelay/config/prune.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

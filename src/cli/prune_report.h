@@ -7,9 +7,10 @@
 
 #include "prune/prune_action.h"
 #include "prune/prune_status.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct PruneConfig;
 
 // Several lines. Escaped for a terminal.
 std::string PruneText(const PruneConfig& config, PruneAction action, const PruneOutcome& outcome);

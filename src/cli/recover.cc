@@ -21,6 +21,7 @@
 #include "republish/republish_sink.h"
 #include "sinks/registry.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

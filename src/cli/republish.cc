@@ -25,6 +25,7 @@
 #include "route/topic_name.h"
 #include "sinks/registry.h"
 #include "stream/first_xid.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "dryrun/record_printer.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

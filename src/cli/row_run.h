@@ -14,11 +14,12 @@
 #include "publish/record_ages.h"
 #include "publish/row_publisher.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/sink.h"
 #include "walrelay/sink_factory.h"
 
 namespace walrelay {
+
+struct Config;
 
 // "3 published, 1 skipped, 2 sent to the dead-letter topic": parts that are 0 are omitted, except
 // the first.

@@ -15,6 +15,7 @@
 #include "daemon/daemon.h"
 #include "postgres/connection_parameters.h"
 #include "sinks/registry.h"
+#include "walrelay/config.h"
 #include "walrelay/version.h"
 
 namespace walrelay {

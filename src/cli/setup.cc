@@ -20,6 +20,7 @@
 #include "prune/outbox_partitions.h"
 #include "setup/setup_script.h"
 #include "sinks/registry.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
@@ -149,7 +150,7 @@ constexpr std::chrono::seconds kProgressPatience{10};
 // For a slot of which setup does not know whether it was read before.
 void NoteMissingRecord(const Config& config) {
   const auto address = ProgressAddressFor(config);
-  if (!address.ok() || config.kafka.bootstrap_servers.empty()) {
+  if (!address.ok() || !config.has_brokers()) {
     return;
   }
   const auto reading = MakeSinkFactory(config)
@@ -166,7 +167,7 @@ void NoteMissingRecord(const Config& config) {
 // Setup has created the slot, so nothing was published before its position. Later that cannot be
 // told.
 void WriteFirstRecord(const Config& config) {
-  const auto written = config.kafka.bootstrap_servers.empty()
+  const auto written = !config.has_brokers()
                            ? Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set")
                            : WritePlannedProgress(config, /*force=*/false, PlanProgressInit);
   if (written.ok()) {

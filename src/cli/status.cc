@@ -25,6 +25,7 @@
 #include "status/status_report.h"
 #include "stream/progress_record.h"
 #include "stream/record_cadence.h"
+#include "walrelay/config.h"
 #include "walrelay/version.h"
 
 namespace walrelay {
@@ -70,7 +71,7 @@ absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
   if (!config.pipeline.records_progress()) {
     return std::nullopt;
   }
-  if (config.kafka.bootstrap_servers.empty()) {
+  if (!config.has_brokers()) {
     return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set");
   }
   WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressOf(config, database));

@@ -10,6 +10,7 @@
 #include "dryrun/dry_run.h"
 #include "dryrun/record_collector.h"
 #include "sinks/registry.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "config/former_option.h"
 #include "config/suggestion.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -12,6 +12,8 @@
 
 namespace walrelay {
 
+struct Config;
+
 // Sets `option`, checking a choice against its table.
 // The one place where a choice is checked, also of options that are text because librdkafka takes
 // their names (kafka.compression, kafka.security_protocol).

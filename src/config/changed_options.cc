@@ -1,6 +1,7 @@
 #include "config/changed_options.h"
 
 #include "config/option.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 

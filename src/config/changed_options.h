@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "walrelay/config.h"
-
 namespace walrelay {
+
+struct Config;
 
 // The names of the options whose values differ, in the order of the reference; values are not part
 // of it. "source.tables" stands for the tables with their columns and placements,

@@ -9,7 +9,14 @@
 #include <string_view>
 #include <type_traits>
 
-#include "walrelay/config.h"
+#include "walrelay/config/format.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/on_error.h"
+#include "walrelay/config/pipeline.h"
+#include "walrelay/config/prune.h"
+#include "walrelay/config/route.h"
+#include "walrelay/config/source.h"
+#include "walrelay/log_level.h"
 #include "walrelay/partition_period.h"
 
 namespace walrelay {

@@ -40,6 +40,7 @@
 #include "config/former_option.h"
 #include "config/suggestion.h"
 #include "config/toml_syntax.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

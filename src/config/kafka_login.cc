@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "config/option_value.h"
+#include "walrelay/config/kafka.h"
 
 namespace walrelay {
 namespace {

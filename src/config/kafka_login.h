@@ -4,9 +4,10 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 // A login with tokens has exactly one source of them, and everything that the source needs; no key
 // of another login is set. Part of ValidateConfig(). Errors: WR-1003, which names the key.

@@ -27,14 +27,6 @@
 
 namespace walrelay {
 
-// The servers that a command connects to: only their addresses and logins are required.
-// Commands that do not connect to a server need no address of it.
-// Names of slots and publications, ranges and combinations are checked in any case.
-struct ConfigNeeds {
-  bool postgres = true;
-  bool kafka = true;
-};
-
 // The input of ReadConfig() and LoadConfig(). The order within `environment` and `overrides`
 // matters only if a name occurs twice: the last one applies.
 struct ConfigInput {

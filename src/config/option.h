@@ -1,5 +1,5 @@
 // The table of options, one row per key. The loader, the reference and `walrelay config show` use
-// it. To add an option, add a member to Config and a row to option.cc.
+// it. The rows are in the sections (config/section.h).
 #pragma once
 
 #include <span>
@@ -8,9 +8,16 @@
 
 #include "absl/status/status.h"
 #include "config/option_value.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
+
+// The values that an option may have, where its type allows more.
+struct OptionRange {
+  std::string_view expected;                      // "at least one second"
+  bool (*holds)(const Config& config) = nullptr;  // nullptr: all values of the type
+};
 
 // A row of the table. All views are of literals.
 // REQUIRES for `set` and `show`: config.source.tables is not empty; options of a table use its
@@ -31,6 +38,7 @@ struct Option {
   // The value as TOML; secrets as "***".
   // An absent column name is `auto`, which is not TOML.
   std::string (*show)(const Config& config);
+  OptionRange range = {};
 
   // "section.key", as --set, error messages and LoadedConfig::origins use it.
   std::string Name() const;

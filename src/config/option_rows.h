@@ -1,21 +1,29 @@
-// Builders for the rows of the table of options (option.cc). Each row is built from the member that
-// it sets, so that setting and showing cannot diverge.
+// Builders for the rows of the table of options (config/section.h). Each row is built from the
+// member that it sets, so that setting and showing cannot diverge.
 //
 // Templates and not closures: a row is a constant, and its functions need no state.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "config/choices.h"
 #include "config/option.h"
 #include "config/option_value.h"
 #include "config/toml_writer.h"
 #include "config/value_text.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
+
+// A program with its arguments, as TOML. Arguments may be secrets, such as a token for a vault.
+inline std::string ShowCommand(const std::vector<std::string>& command) {
+  return ToToml(command.size() < 2 ? command : std::vector<std::string>{command.front(), "***"});
+}
 
 // A member of a section's struct.
 // The commonest row: type and text form follow from the member's type.
@@ -116,6 +124,13 @@ constexpr Option FormatRow(std::string_view key, std::string_view doc) {
             return ParseInto(value, config.format.*Part.*Member);
           },
           [](const Config& config) { return ToToml(config.format.*Part.*Member); }};
+}
+
+// The same row with a range.
+constexpr Option Within(Option option, std::string_view expected,
+                        bool (*holds)(const Config& config)) {
+  option.range = {expected, holds};
+  return option;
 }
 
 }  // namespace walrelay

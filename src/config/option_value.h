@@ -13,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "config/choices.h"
-#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

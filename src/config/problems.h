@@ -20,6 +20,14 @@ struct Origin {
   uint32_t column = 0;
 };
 
+// The servers that a command connects to: only their addresses and logins are required.
+// Commands that do not connect to a server need no address of it.
+// Names of slots and publications, ranges and combinations are checked in any case.
+struct ConfigNeeds {
+  bool postgres = true;
+  bool kafka = true;
+};
+
 // An error in the value of an option. The message begins with the option's name.
 struct OptionError {
   std::string option;  // as in LoadedConfig::origins; or a section, if none of its options is known

@@ -6,6 +6,7 @@
 #include "base/fnv.h"
 #include "config/option.h"
 #include "config/toml_writer.h"
+#include "walrelay/config.h"
 #include "walrelay/version.h"
 
 namespace walrelay {

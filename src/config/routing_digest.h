@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "walrelay/config.h"
-
 namespace walrelay {
+
+struct Config;
 
 // Differs if any setting of [source], [route], [format] or [on_error] differs that is not about the
 // connection: rather once too often than once too rarely. Stable for one version of walrelay.

@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "config/choices.h"
 #include "config/option.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

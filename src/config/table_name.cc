@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "walrelay/config/outbox_table.h"
+
 namespace walrelay {
 namespace {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "walrelay/config.h"
-
 namespace walrelay {
+
+struct OutboxTable;
 
 struct TableName {
   std::string schema;  // "public" if the text names none

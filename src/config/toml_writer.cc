@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 #include "config/value_text.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/outbox_table.h"
 
 namespace walrelay {
 

@@ -14,10 +14,12 @@
 #include "config/choices.h"
 #include "config/option_value.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/secret.h"
 
 namespace walrelay {
+
+struct ColumnTransform;
 
 // A basic string, quotes included.
 // Escapes as JSON does, whose escapes TOML accepts in basic strings (TOML v1.0.0, "String").

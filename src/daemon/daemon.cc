@@ -20,6 +20,8 @@
 #include "http/http_server.h"
 #include "runner/wal_runner.h"
 #include "status/status_notifier.h"
+#include "walrelay/config/http.h"
+#include "walrelay/config/log.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

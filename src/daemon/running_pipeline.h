@@ -13,10 +13,11 @@
 #include "metrics/metrics.h"
 #include "runner/pipeline_runner.h"
 #include "status/status_board.h"
-#include "walrelay/config.h"
 #include "walrelay/pipeline_identity.h"
 
 namespace walrelay {
+
+struct Config;
 
 class RunningPipeline {
  public:

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "config/changed_options.h"
 #include "postgres/connection_parameters.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
 

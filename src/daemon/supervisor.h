@@ -28,6 +28,7 @@
 #include "daemon/pipeline_spec.h"
 #include "daemon/running_pipeline.h"
 #include "walrelay/clock.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 

@@ -12,6 +12,7 @@
 #include "config/choices.h"
 #include "debezium/debezium_rules.h"
 #include "route/java_regex.h"
+#include "walrelay/config/outbox_table.h"
 
 namespace walrelay {
 namespace {

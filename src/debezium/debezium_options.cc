@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "debezium/column_mappers.h"
 #include "debezium/debezium_rules.h"
+#include "walrelay/config/outbox_table.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

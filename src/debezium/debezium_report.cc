@@ -9,6 +9,7 @@
 #include "config/option.h"
 #include "config/toml_writer.h"
 #include "debezium/debezium_import.h"
+#include "walrelay/config/outbox_table.h"
 
 namespace walrelay {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "walrelay/config/kafka.h"
 
 namespace walrelay {
 namespace {

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "config/assignment.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

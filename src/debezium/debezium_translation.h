@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/outbox_table.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Names as in Kafka Connect.
 using DebeziumOptions = std::map<std::string, std::string, std::less<>>;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "walrelay/config/outbox_table.h"
+
 namespace walrelay {
 namespace {
 

@@ -27,6 +27,8 @@
 #include "setup/setup_plan.h"
 #include "sinks/kafka/mock/mock_cluster.h"
 #include "sinks/kafka/topics/topic_reader.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

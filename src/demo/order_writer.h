@@ -17,7 +17,6 @@
 #include "absl/status/status.h"
 #include "demo/expected_events.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
 

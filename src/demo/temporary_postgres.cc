@@ -18,6 +18,7 @@
 #include "postgres/connection.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/session.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

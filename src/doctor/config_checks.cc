@@ -5,6 +5,7 @@
 
 #include "config/masked_dsn.h"
 #include "config/option.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

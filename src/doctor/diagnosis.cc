@@ -14,6 +14,7 @@
 #include "postgres/session.h"
 #include "prune/prune_pass.h"
 #include "sinks/registry.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

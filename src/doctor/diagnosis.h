@@ -9,9 +9,10 @@
 #include <string>
 
 #include "findings/findings.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // The checks to run, and whether to write. The default is the behaviour of `walrelay check`.
 struct DiagnosisOptions {

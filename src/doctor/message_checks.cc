@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -3,9 +3,10 @@
 
 #include "findings/findings.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // On an ordinary connection, with no privilege beyond LOGIN. Adds no finding if messages are not
 // events. An error is a failed query.

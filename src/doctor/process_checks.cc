@@ -11,6 +11,7 @@
 #include "http/http_client.h"
 #include "postgres/connection.h"
 #include "sinks/registry.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
@@ -53,7 +54,7 @@ void CheckLimits(const Config& config, Findings& out) {
       config.format.expand_json || !config.source.message_prefixes.empty();
   // Twice the window, because librdkafka holds each record and its copy in a send buffer.
   const int64_t wanted = kOwnMemory + 2 * config.pipeline.max_in_flight_bytes +
-                         (takes_json_apart ? kJsonFactor * config.kafka.max_record_bytes : 0);
+                         (takes_json_apart ? kJsonFactor * config.limits().max_record_bytes : 0);
   if (cgroup >> limit && limit < wanted) {
     out.Warn("process.memory",
              fmt::format("this container may use {}; with pipeline.max_in_flight_bytes = {} it may "

@@ -3,9 +3,10 @@
 
 #include "findings/findings.h"
 #include "findings/sink_diagnosis.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // `sink` adds what it knows of its library. Blocks for at most two seconds per request to the relay
 // at http.listen; what answers there may not be a relay, so its text is escaped. Reads

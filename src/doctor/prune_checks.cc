@@ -9,6 +9,7 @@
 #include "prune/outbox_partitions.h"
 #include "prune/prune_pass.h"
 #include "prune/pruner.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

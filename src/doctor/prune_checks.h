@@ -4,9 +4,10 @@
 #include "absl/status/status.h"
 #include "findings/findings.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // `connection`: with the login of PruneLogin(). Changes nothing. An error is a failed query; the
 // findings are in `out`. REQUIRES: the mode is not kOff.

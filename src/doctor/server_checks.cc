@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/quote.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -4,9 +4,10 @@
 #include "absl/status/status.h"
 #include "findings/findings.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // All on an ordinary connection, with no privilege beyond LOGIN REPLICATION. An error is a failed
 // query; the findings are in `out`.

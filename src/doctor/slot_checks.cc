@@ -11,6 +11,7 @@
 #include "postgres/slot_copies.h"
 #include "postgres/slot_query.h"
 #include "slot/slot_risk_classifier.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -4,9 +4,11 @@
 #include "absl/status/status.h"
 #include "findings/findings.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
+struct SourceConfig;
 
 // On an ordinary connection; takes a second to measure how fast the WAL grows. An error is a failed
 // query; the findings are in `out`.

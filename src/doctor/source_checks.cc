@@ -14,6 +14,7 @@
 #include "postgres/quote.h"
 #include "route/table_binding.h"
 #include "stream/start_position.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -5,10 +5,12 @@
 #include "absl/status/statusor.h"
 #include "findings/findings.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct Config;
+struct SourceConfig;
 
 // Returns what was read. An error is a failed query, for example IDENTIFY_SYSTEM on a connection
 // that is not a replication connection; the findings are in `out`. REQUIRES: `connection` is a

@@ -11,6 +11,7 @@
 #include "postgres/quote.h"
 #include "postgres/table_survey.h"
 #include "stream/record_cadence.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

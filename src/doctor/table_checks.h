@@ -10,11 +10,12 @@
 #include "findings/findings.h"
 #include "outbox/table_reading.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct Config;
 
 // On an ordinary connection. Waits a few seconds for a running relay that is just behind. An error
 // is a failed query; the findings are in `out`. `record`: of the progress topic, if there is one.

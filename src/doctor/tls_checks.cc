@@ -16,6 +16,7 @@
 #include "base/unique_fd.h"
 #include "findings/certificate_check.h"
 #include "postgres/connection_parameters.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

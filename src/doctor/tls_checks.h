@@ -3,9 +3,11 @@
 
 #include "findings/findings.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
+struct SourceConfig;
 
 // The certificate files that the configuration names.
 // Those of libpq's parameters (sslrootcert, sslcert) included. A directory is skipped: it has one

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/synchronous_standbys.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

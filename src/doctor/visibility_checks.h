@@ -4,9 +4,10 @@
 #include "absl/status/status.h"
 #include "findings/findings.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // On an ordinary connection with the relay's parameters. An error is a failed query; the findings
 // are in `out`.

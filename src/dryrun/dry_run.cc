@@ -16,6 +16,7 @@
 #include "publish/row_step.h"
 #include "relay/pipeline.h"
 #include "stream/start_position.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

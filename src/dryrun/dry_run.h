@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "walrelay/config.h"
 #include "walrelay/sink.h"
 
 namespace walrelay {
+
+struct Config;
 
 // The events that a dry run covers. The command line and VerifyCommand() guarantee that `ids` and
 // `follow` exclude each other; with both, `ids` applies.

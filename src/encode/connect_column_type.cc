@@ -14,6 +14,7 @@
 #include "encode/geometric_datum.h"
 #include "encode/structured_datum.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config/format.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

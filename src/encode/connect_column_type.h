@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "encode/schema.h"
-#include "walrelay/config.h"
+#include "walrelay/config/format.h"
 
 namespace walrelay {
 

@@ -2,6 +2,7 @@
 
 #include "encode/connect_json.h"
 #include "encode/connect_text.h"
+#include "walrelay/config/format.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

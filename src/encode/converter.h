@@ -13,9 +13,10 @@
 #include "absl/status/statusor.h"
 #include "encode/column_value.h"
 #include "encode/schema.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct PartFormat;
 
 // The result points into the datum or into `out`, which is overwritten; nullopt is a record without
 // this part. A `schema` of nullptr is a value without one: its JSON depends on the kind of the

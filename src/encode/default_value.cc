@@ -6,6 +6,7 @@
 #include "encode/column_datum.h"
 #include "encode/temporal_datum.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config/format.h"
 
 namespace walrelay {
 namespace {

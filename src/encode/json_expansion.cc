@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "base/text.h"
 #include "encode/json_inference.h"
+#include "walrelay/config/format.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -14,9 +14,10 @@
 #include "encode/json_document.h"
 #include "encode/row_limits.h"
 #include "encode/schema.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct FormatConfig;
 
 // The result of expanding a document.
 struct Expansion {

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "encode/connect_json.h"
+#include "walrelay/config/format.h"
 
 namespace walrelay {
 namespace {

@@ -14,9 +14,10 @@
 
 #include "encode/json_document.h"
 #include "encode/schema.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct FormatConfig;
 
 class JsonInference {
  public:

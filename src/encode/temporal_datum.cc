@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "encode/timestamp_text.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config/format.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

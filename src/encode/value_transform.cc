@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "encode/temporal_datum.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config/outbox_table.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

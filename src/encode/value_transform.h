@@ -22,7 +22,7 @@
 #include "encode/column_value.h"
 #include "encode/connect_column_type.h"
 #include "encode/schema.h"
-#include "walrelay/config.h"
+#include "walrelay/config/outbox_table.h"
 
 namespace walrelay {
 

@@ -7,6 +7,7 @@
 #include "config/masked_dsn.h"
 #include "config/table_name.h"
 #include "config/toml_writer.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

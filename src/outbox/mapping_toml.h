@@ -7,9 +7,10 @@
 
 #include "outbox/table_description.h"
 #include "outbox/table_mapping.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // `config` has what the operator has set: the DSN (whose passwords are written as "***"), the names
 // of slot and publication, and the brokers, for which a placeholder is written if there are none.

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "postgres/quote.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

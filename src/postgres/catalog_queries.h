@@ -17,10 +17,11 @@
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
 #include "postgres/row_query.h"
-#include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // REQUIRES: a replication connection (IDENTIFY_SYSTEM, TIMELINE_HISTORY).
 // WR-2009 if the server answers without a row, as a pooler may. The ancestors are empty if the

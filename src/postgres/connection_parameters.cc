@@ -16,6 +16,7 @@
 #include "base/secret_file.h"
 #include "postgres/pg_error.h"
 #include "postgres/session_settings.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

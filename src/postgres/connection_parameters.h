@@ -19,11 +19,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "walrelay/config.h"
 #include "walrelay/pipeline_identity.h"
 #include "walrelay/secret.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 struct ConninfoDeleter {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }

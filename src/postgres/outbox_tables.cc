@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "pgoutput/type_oids.h"
 #include "postgres/quote.h"
+#include "walrelay/config/outbox_table.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "pgoutput/relation_cache.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
+#include "walrelay/config/outbox_table.h"
 #include "walrelay/publication_identity.h"
 #include "walrelay/replication_source.h"
 

@@ -17,6 +17,7 @@
 #include "postgres/server_notice.h"
 #include "postgres/session.h"
 #include "postgres/slot_error.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

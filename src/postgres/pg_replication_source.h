@@ -17,10 +17,11 @@
 
 #include "postgres/connection.h"
 #include "postgres/copy_stream.h"
-#include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 class PgReplicationSource final : public ReplicationSource {
  public:

@@ -15,6 +15,7 @@
 #include "postgres/session_settings.h"
 #include "postgres/synchronous_standbys.h"
 #include "stream/xid_snapshot.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -17,10 +17,11 @@
 #include "base/program.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/pg_replication_source.h"
-#include "walrelay/config.h"
 #include "walrelay/visibility.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 class PgSnapshotSource final : public SnapshotSource {
  public:

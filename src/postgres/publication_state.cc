@@ -10,6 +10,7 @@
 #include "config/table_name.h"
 #include "postgres/outbox_tables.h"
 #include "postgres/quote.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

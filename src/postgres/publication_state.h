@@ -11,10 +11,11 @@
 
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 #include "walrelay/publication_identity.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // `wal_before`: a position that the server's WAL had reached before this call.
 absl::StatusOr<PublicationState> ReadPublicationState(PgConnection& connection,

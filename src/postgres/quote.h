@@ -1,5 +1,5 @@
 // Quoting for SQL that is printed or executed. (Replication commands have a different grammar;
-// their names are validated instead: see config/validate.cc.)
+// their names are validated instead: see config/source_section.cc.)
 //
 // Pure. REQUIRES: the text has no zero byte and is in the session's encoding.
 #pragma once

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "pgoutput/type_oids.h"
 #include "postgres/quote.h"
+#include "walrelay/config/outbox_table.h"
+#include "walrelay/config/route.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -13,10 +13,12 @@
 #include "absl/status/statusor.h"
 #include "pgoutput/relation_cache.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/xid_horizon.h"
 
 namespace walrelay {
+
+struct OutboxTable;
+struct RouteConfig;
 
 // All conditions that are set must hold; without any, every row is selected. Values are compared
 // with the columns that the configuration maps: id, aggregate id.

@@ -10,6 +10,7 @@
 #include "postgres/catalog_queries.h"
 #include "postgres/outbox_tables.h"
 #include "postgres/quote.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

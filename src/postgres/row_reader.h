@@ -23,10 +23,11 @@
 #include "postgres/row_query.h"
 #include "route/outbox_row.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct Config;
 
 class RowReader {
  public:

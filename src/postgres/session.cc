@@ -8,6 +8,7 @@
 #include "base/program.h"
 #include "postgres/login_pause.h"
 #include "postgres/session_settings.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -9,9 +9,10 @@
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
 #include "postgres/connection_parameters.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // The maximum time for all steps of one call to Postgres: well below the 90 s after which /livez
 // reports a failure.

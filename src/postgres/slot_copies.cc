@@ -9,6 +9,7 @@
 #include "postgres/connection_parameters.h"
 #include "postgres/quote.h"
 #include "postgres/session.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

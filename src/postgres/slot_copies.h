@@ -7,10 +7,11 @@
 
 #include "absl/status/statusor.h"
 #include "slot/slot_copy.h"
-#include "walrelay/config.h"
 #include "walrelay/slot_info.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // A standby, as far as the synchronization of slots depends on it (Postgres 17 and later).
 struct StandbyFacts {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/slot_copies.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

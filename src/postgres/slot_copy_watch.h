@@ -10,9 +10,10 @@
 #include "base/worker_thread.h"
 #include "metrics/metrics.h"
 #include "slot/slot_copy.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 class SlotCopyWatch {
  public:

@@ -7,6 +7,7 @@
 #include "postgres/catalog_queries.h"
 #include "postgres/standby_slots.h"
 #include "slot/wal_retention_limit.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -10,9 +10,10 @@
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
 #include "slot/slot_sample.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // The slots of synchronized_standby_slots that a walsender waits for before it sends WAL up to
 // `position`. Empty before Postgres 17.

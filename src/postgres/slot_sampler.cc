@@ -13,6 +13,7 @@
 #include "postgres/session.h"
 #include "postgres/slot_query.h"
 #include "stream/start_position.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -26,11 +26,12 @@
 #include "slot/slot_sample.h"
 #include "slot/slot_watch.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/publication_identity.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct Config;
 
 class SlotSampler {
  public:

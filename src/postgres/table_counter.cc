@@ -9,6 +9,7 @@
 #include "outbox/row_classes.h"
 #include "outbox/table_health.h"
 #include "postgres/table_reader.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

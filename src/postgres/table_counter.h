@@ -13,12 +13,13 @@
 #include "outbox/table_reading.h"
 #include "postgres/connection.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/xid_horizon.h"
 
 namespace walrelay {
+
+struct Config;
 
 class TableCounter {
  public:

@@ -12,6 +12,7 @@
 #include "outbox/count_plan.h"
 #include "postgres/quote.h"
 #include "postgres/row_query.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

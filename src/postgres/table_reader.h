@@ -12,7 +12,7 @@
 #include "outbox/row_classes.h"
 #include "outbox/table_reading.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/xid_horizon.h"
 

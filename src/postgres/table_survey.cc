@@ -9,6 +9,7 @@
 #include "postgres/catalog_queries.h"
 #include "postgres/slot_query.h"
 #include "postgres/table_reader.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

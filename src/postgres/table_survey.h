@@ -11,11 +11,12 @@
 #include "outbox/table_reading.h"
 #include "postgres/connection.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // On an ordinary connection; each query blocks for at most `timeout`. Waits for up to `patience`
 // while a running relay confirms what was committed before the call. `record`: of this pipeline,

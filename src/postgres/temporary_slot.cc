@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "postgres/quote.h"
 #include "postgres/slot_error.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

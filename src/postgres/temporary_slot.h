@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 

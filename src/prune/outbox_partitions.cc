@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "postgres/quote.h"
+#include "walrelay/config/outbox_table.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -25,9 +25,10 @@
 #include "prune/prune_action.h"
 #include "prune/prune_proof.h"
 #include "prune/prune_status.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct OutboxTable;
 
 // How long a session may wait for a lock that makes inserts wait. Shorter than deadlock_timeout.
 inline constexpr Micros kRootLockTimeout = std::chrono::milliseconds(200);

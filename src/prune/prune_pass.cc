@@ -6,6 +6,7 @@
 #include "postgres/catalog_queries.h"
 #include "postgres/session.h"
 #include "prune/outbox_partitions.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -12,9 +12,12 @@
 #include "prune/prune_proof.h"
 #include "prune/prune_status.h"
 #include "prune/pruner.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
+
+struct Config;
+struct PruneConfig;
 
 // source.dsn and its password, or those of [prune].
 SourceConfig PruneLogin(const Config& config);

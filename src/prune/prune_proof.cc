@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "postgres/quote.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 

@@ -14,9 +14,10 @@
 
 #include "stream/published_proof.h"
 #include "stream/published_xids.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // REQUIRES of its creator: `xids` are those of PublishedXidsOf() for this server and timeline, by
 // progress that the brokers have acknowledged.

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "postgres/quote.h"
+#include "walrelay/config/prune.h"
 
 namespace walrelay {
 namespace {

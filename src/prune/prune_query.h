@@ -17,9 +17,10 @@
 
 #include "prune/prune_action.h"
 #include "prune/prune_proof.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct PruneConfig;
 
 // A table with rows: not partitioned, or a partition.
 struct PruneTable {

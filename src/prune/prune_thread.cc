@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "prune/prune_pass.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

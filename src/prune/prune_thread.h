@@ -13,9 +13,10 @@
 #include "prune/prune_status.h"
 #include "stream/published_proof.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Whether the instance prunes now.
 enum class PrunePermission {

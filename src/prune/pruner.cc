@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "postgres/outbox_tables.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -17,9 +17,10 @@
 #include "prune/prune_query.h"
 #include "prune/prune_status.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 class Pruner {
  public:

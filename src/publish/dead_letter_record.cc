@@ -1,6 +1,7 @@
 #include "publish/dead_letter_record.h"
 
 #include "base/check.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -17,7 +18,7 @@ DeadLetterRecord::DeadLetterRecord(const Config& config, Router& router, const a
                      ? std::nullopt
                      : std::optional(position.commit_time)) {
   WR_CHECK(!topic_.empty(), "the configuration names the topic");
-  const auto max_bytes = static_cast<size_t>(config.kafka.max_record_bytes / 2);
+  const auto max_bytes = static_cast<size_t>(config.limits().max_record_bytes / 2);
   const auto key = router.KeyOf(relation.oid, row);
   if (key && key->size() <= max_bytes / 2) {
     key_.emplace(*key);

@@ -10,10 +10,11 @@
 #include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
 #include "route/router.h"
-#include "walrelay/config.h"
 #include "walrelay/record.h"
 
 namespace walrelay {
+
+struct Config;
 
 class DeadLetterRecord {
  public:

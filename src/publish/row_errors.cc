@@ -15,6 +15,7 @@ OnError PolicyFor(const absl::Status& error, const ErrorPolicy& policy) {
 #define WALRELAY_ROW_ERROR(number, name, status, reaction, key, title, meaning, remedy) \
   case ErrorCode::k##name:                                                              \
     return policy.key;
+#include "walrelay/config/on_error.h"
 #include "walrelay/error_codes.def"
     default:
       return OnError::kStop;

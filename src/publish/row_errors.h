@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

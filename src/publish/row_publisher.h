@@ -21,11 +21,12 @@
 #include "publish/row_queue.h"
 #include "route/outbox_row.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/sink.h"
 
 namespace walrelay {
+
+struct Config;
 
 class RowPublisher {
  public:

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "publish/row_errors.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -35,7 +36,7 @@ RowQueue::RowQueue(const Config& config, Router router, SinkMaker make_sink, con
       clock_(clock),
       options_(std::move(options)),
       sink_({.make = std::move(make_sink),
-             .max_batch_bytes = config.kafka.max_batch_bytes,
+             .max_batch_bytes = config.limits().max_batch_bytes,
              .clock = clock,
              .metrics = metrics,
              .seed = std::random_device()()}),

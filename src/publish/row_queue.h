@@ -35,12 +35,14 @@
 #include "route/router.h"
 #include "stream/ack_tracker.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/position.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/sink.h"
 
 namespace walrelay {
+
+struct Config;
 
 class RowQueue final : private DeliveryListener, private RowAudit {
  public:

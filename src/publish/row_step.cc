@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "publish/dead_letter_record.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -20,11 +20,13 @@
 #include "pgoutput/relation_cache.h"
 #include "route/router.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/record.h"
 #include "walrelay/wait.h"
 
 namespace walrelay {
+
+struct Config;
 
 // A row that is offered, as views that are valid during the call. The relation describes its table,
 // which is an outbox table of the router.

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/digest.h"
+#include "walrelay/config/outbox_table.h"
 
 namespace walrelay {
 

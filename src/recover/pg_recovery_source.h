@@ -10,6 +10,8 @@
 
 namespace walrelay {
 
+struct SourceConfig;
+
 class PgRecoverySource final : public RecoverySource {
  public:
   // `config` must outlive it.

@@ -10,6 +10,7 @@
 #include "stream/progress_record.h"
 #include "stream/publication_change.h"
 #include "stream/start_position.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
 

@@ -16,11 +16,12 @@
 #include "recover/new_slot.h"
 #include "stream/published_xids.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct Config;
 
 // The rows of the outbox tables to publish again.
 enum class RowsSince : uint8_t {

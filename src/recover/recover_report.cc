@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -7,9 +7,10 @@
 #include <string>
 
 #include "recover/recover_plan.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 std::string PlanText(const Config& config, const RecoverPlan& plan);
 

@@ -34,11 +34,12 @@
 #include "recover/new_slot.h"
 #include "recover/published_records.h"
 #include "recover/recover_plan.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/record.h"
 
 namespace walrelay {
+
+struct Config;
 
 // The seam to Postgres: server, slots and snapshots.
 class RecoverySource {

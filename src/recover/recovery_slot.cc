@@ -6,6 +6,7 @@
 #include "postgres/quote.h"
 #include "postgres/session.h"
 #include "postgres/slot_error.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

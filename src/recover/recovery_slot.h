@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
 #include "recover/new_slot.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 

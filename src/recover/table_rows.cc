@@ -6,6 +6,7 @@
 
 #include "postgres/row_reader.h"
 #include "postgres/session.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

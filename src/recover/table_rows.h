@@ -11,10 +11,11 @@
 #include "publish/row_publisher.h"
 #include "recover/recovery.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/sink.h"
 
 namespace walrelay {
+
+struct Config;
 
 class TableRows final : public RecoveryRows {
  public:

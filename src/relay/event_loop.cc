@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 

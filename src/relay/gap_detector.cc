@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "stream/progress_record.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

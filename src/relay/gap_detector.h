@@ -24,12 +24,13 @@
 #include "stream/gap.h"
 #include "stream/start_position.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/publication_identity.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // Passes what a relay knows of the source to the relay that replaces it in the same process.
 struct SourceMemory {

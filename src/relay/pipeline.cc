@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "publish/row_errors.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -31,7 +32,7 @@ Pipeline::Pipeline(const Config& config, Router router, AckTracker& tracker, Rec
       tracker_(tracker),
       sender_(sender),
       metrics_(metrics),
-      message_row_(config.format.message_nulls, RowLimits::For(config.kafka.max_record_bytes)),
+      message_row_(config.format.message_nulls, RowLimits::For(config.limits().max_record_bytes)),
       step_(
           config, router_,
           [&config](const absl::Status& reason) { return PolicyFor(reason, config.on_error); },

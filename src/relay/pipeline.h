@@ -30,7 +30,7 @@
 #include "stream/history_check.h"
 #include "stream/start_position.h"
 #include "stream/transaction_order_check.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 #include "walrelay/position.h"
 #include "walrelay/progress.h"
 #include "walrelay/published_transaction.h"
@@ -38,6 +38,8 @@
 #include "walrelay/wait.h"
 
 namespace walrelay {
+
+struct Config;
 
 // The order of the steps is fixed: a message changes no state before everything that may reject it
 // has been asked.

@@ -12,6 +12,7 @@
 #include "encode/progress_codec.h"
 #include "stream/progress_record.h"
 #include "stream/publication_change.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -62,7 +63,7 @@ absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(const ServerInfo&
 std::optional<Progress> ProgressRecorder::FindOfSlot(const ServerInfo& server) {
   WR_CHECK(enabled(), "a record is read where progress is recorded");
   const Config& config = parts_.config;
-  const bool named = !config.pipeline.id.empty() || !config.kafka.progress_topic.empty();
+  const bool named = !config.pipeline.id.empty() || !config.progress_topic().empty();
   return named ? std::nullopt : OfSlot(topic_->ReadOfSlot(config.source.slot), config, server);
 }
 

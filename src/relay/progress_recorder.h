@@ -27,12 +27,13 @@
 #include "stream/start_position.h"
 #include "stream/xid_horizons.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/sink.h"
 
 namespace walrelay {
+
+struct Config;
 
 class ProgressRecorder final : public DeliveryListener {
  public:

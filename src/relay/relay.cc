@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "stream/progress_record.h"
 #include "stream/stored_events.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -48,8 +49,8 @@ constexpr Micros kClosedForSlotTimeout = std::chrono::minutes(2);
 Relay::Relay(Parts parts, Router router)
     : parts_(std::move(parts)),
       sink_({.make = parts_.make_sink,
-             .max_batch_bytes = parts_.config.kafka.max_batch_bytes,
-             .transaction_timeout = parts_.config.kafka.transaction_timeout,
+             .max_batch_bytes = parts_.config.limits().max_batch_bytes,
+             .transaction_timeout = parts_.config.limits().transaction_timeout,
              .clock = parts_.clock,
              .metrics = parts_.metrics,
              .seed = parts_.seed + 1}),

@@ -45,12 +45,14 @@
 #include "status/status_reporter.h"
 #include "stream/ack_tracker.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/sink.h"
 
 namespace walrelay {
+
+struct Config;
 
 // States, in RunState: disconnected (waits for retry_at), waiting for the slot (connected, another
 // process reads it) and streaming (a session exists). finished is the end of all three.

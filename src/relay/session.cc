@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

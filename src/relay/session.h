@@ -24,13 +24,14 @@
 #include "stream/in_flight_window.h"
 #include "stream/pacer.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 #include "walrelay/wait.h"
 
 // The source, the pipeline and the tracker exist before and after it; what ends with the session is
 // its timers, its window and its place in the burst.
 namespace walrelay {
+
+struct Config;
 
 // When the loop must run next: at a time, or earlier when a descriptor is ready.
 struct Wakeup {

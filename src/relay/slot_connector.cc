@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "slot/wal_retention_limit.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -19,11 +19,12 @@
 #include "relay/run_state.h"
 #include "stream/ack_tracker.h"
 #include "stream/start_position.h"
-#include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct Config;
 
 // It decides nothing about positions (DecideStart) and nothing about gaps (GapDetector): it puts
 // their answers in the right order, with the queries that they need.

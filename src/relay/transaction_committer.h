@@ -73,7 +73,7 @@ class TransactionCommitter {
   void Commit(bool recorded);
   // Whether a database transaction would be split that need not be.
   bool Splits() const;
-  Micros longest() const { return parts_.config.kafka.transaction_timeout / 3; }
+  Micros longest() const { return parts_.config.limits().transaction_timeout / 3; }
 
   Parts parts_;
   std::optional<MonoTime> open_since_;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "stream/xid_snapshot.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -16,6 +16,7 @@
 #include "base/backoff.h"
 #include "metrics/metrics.h"
 #include "walrelay/clock.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/visibility.h"
 
 namespace walrelay {

@@ -15,6 +15,7 @@
 #include "postgres/row_reader.h"
 #include "postgres/session.h"
 #include "republish/letter_row.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -11,11 +11,12 @@
 #include "encode/stored_dead_letter.h"
 #include "publish/row_publisher.h"
 #include "republish/dead_letter_topic.h"
-#include "walrelay/config.h"
 #include "walrelay/sink.h"
 #include "walrelay/sink_factory.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Letters that were published already are selected only with `again`.
 struct DeadLetterSelection {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

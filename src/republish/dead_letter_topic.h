@@ -18,10 +18,11 @@
 #include "absl/status/status.h"
 #include "encode/stored_dead_letter.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/sink_factory.h"
 
 namespace walrelay {
+
+struct Config;
 
 inline constexpr std::string_view kRetriedHeader = "walrelay.retried";
 

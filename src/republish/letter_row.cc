@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "encode/column_value.h"
 #include "route/message_row.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

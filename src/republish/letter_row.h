@@ -11,10 +11,11 @@
 #include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
 #include "postgres/row_reader.h"
-#include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct Config;
 
 // The configured tables as the server has them now; both lists in the same order.
 struct CurrentTables {

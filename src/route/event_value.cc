@@ -10,6 +10,8 @@
 #include "encode/converter.h"
 #include "encode/json_expansion.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config/format.h"
+#include "walrelay/config/route.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -19,9 +19,11 @@
 #include "encode/schema.h"
 #include "pgoutput/message.h"
 #include "route/table_binding.h"
-#include "walrelay/config.h"
+#include "walrelay/config/format.h"
 
 namespace walrelay {
+
+struct RouteConfig;
 
 // In Connect formats the result equals what Kafka Connect's converter writes for Debezium's value.
 class EventValue {

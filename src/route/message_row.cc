@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "encode/json_inference.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config/format.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -16,7 +16,7 @@
 #include "encode/json_document.h"
 #include "encode/row_limits.h"
 #include "pgoutput/message.h"
-#include "walrelay/config.h"
+#include "walrelay/config/format.h"
 
 namespace walrelay {
 

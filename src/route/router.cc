@@ -12,6 +12,7 @@
 #include "pgoutput/type_oids.h"
 #include "route/message_row.h"
 #include "route/topic_name.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -37,7 +38,7 @@ absl::StatusOr<Router> Router::Create(const Config& config, std::string run_id) 
   WR_ASSIGN_OR_RETURN(TopicRouter topics,
                       TopicRouter::Create(config.route, ReservedTopics(config)));
   return Router(config.source, config.route, config.format, std::move(topics), std::move(run_id),
-                RowLimits::For(config.kafka.max_record_bytes));
+                RowLimits::For(config.limits().max_record_bytes));
 }
 
 absl::StatusOr<Router> Router::Create(const SourceConfig& source, const RouteConfig& route,
@@ -50,6 +51,10 @@ absl::StatusOr<Router> Router::Create(const SourceConfig& source, const RouteCon
 const FormatConfig& Router::RawFormats() {
   static const FormatConfig kRaw;
   return kRaw;
+}
+
+RowLimits Router::DefaultLimits() {
+  return RowLimits::For(Config().limits().max_record_bytes);
 }
 
 // Bindings are made from the server's descriptions, which arrive before the first row.

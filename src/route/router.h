@@ -28,25 +28,28 @@
 #include "route/event_value.h"
 #include "route/table_binding.h"
 #include "route/topic_router.h"
-#include "walrelay/config.h"
 #include "walrelay/record.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
 
+struct Config;
+struct FormatConfig;
+struct RouteConfig;
+struct SourceConfig;
+
 class Router {
  public:
-  // All references must outlive the router. `run_id` is used in the context headers. Errors:
-  // WR-1003 (ConfigValue).
   // Creates the router of a configuration. Route() refuses a row that addresses one of its
-  // ReservedTopics().
+  // ReservedTopics(). All references must outlive the router. `run_id` is used in the context
+  // headers. Errors: WR-1003 (ConfigValue).
   static absl::StatusOr<Router> Create(const Config& config, std::string run_id);
   // Creates a router from parts of a configuration, without topics that are reserved by name. The
   // default for `limits` is that of the default configuration.
-  static absl::StatusOr<Router> Create(
-      const SourceConfig& source, const RouteConfig& route,
-      const FormatConfig& format = RawFormats(), std::string run_id = {},
-      const RowLimits& limits = RowLimits::For(KafkaConfig().max_record_bytes));
+  static absl::StatusOr<Router> Create(const SourceConfig& source, const RouteConfig& route,
+                                       const FormatConfig& format = RawFormats(),
+                                       std::string run_id = {},
+                                       const RowLimits& limits = DefaultLimits());
 
   // A new session begins: discards all bindings. `tables` are the configured tables as the server
   // currently has them, in the same order.
@@ -106,6 +109,7 @@ class Router {
         value_(route, format, limits),
         run_id_(std::move(run_id)) {}
   static const FormatConfig& RawFormats();
+  static RowLimits DefaultLimits();
 
   // The configured table that a description belongs to: by OID, otherwise by name.
   std::optional<size_t> FindTable(const pgoutput::CachedRelation& relation) const;

@@ -11,6 +11,9 @@
 #include "encode/column_value.h"
 #include "pgoutput/type_oids.h"
 #include "route/message_row.h"
+#include "walrelay/config/format.h"
+#include "walrelay/config/route.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

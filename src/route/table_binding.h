@@ -18,10 +18,13 @@
 #include "encode/value_transform.h"
 #include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct FormatConfig;
+struct RouteConfig;
 
 // A part of an event, and where it is in a row.
 // Does not refer to the relation that it was bound with: an index and a type.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "walrelay/progress.h"
 
@@ -57,8 +58,7 @@ absl::Status CheckRowTopic(std::string_view topic, const std::vector<std::string
 
 std::vector<std::string> ReservedTopics(const Config& config) {
   std::vector<std::string> reserved;
-  for (const std::string& topic :
-       {config.kafka.progress_topic, config.on_error.dead_letter_topic}) {
+  for (const std::string& topic : {config.progress_topic(), config.on_error.dead_letter_topic}) {
     if (!topic.empty()) {
       reserved.push_back(topic);
     }

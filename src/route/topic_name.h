@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Errors: WR-3005 (TopicInvalid), with the reason.
 // Legal: 1 to 249 of letters, digits, '.', '_' and '-', not "." or "..", not starting with "__".

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "route/java_regex.h"
 #include "route/topic_name.h"
+#include "walrelay/config/route.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -23,13 +23,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/string_hash.h"
-#include "walrelay/config.h"
 
 namespace re2 {
 class RE2;
 }
 
 namespace walrelay {
+
+struct RouteConfig;
 
 class TopicRouter {
  public:

@@ -17,10 +17,11 @@
 #include "metrics/metrics.h"
 #include "status/status_board.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/sink.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Passes what a run knows of its source to the run that follows it in the same process, after a
 // change of the configuration. Only the kind of runner that made it can read it.

@@ -22,6 +22,7 @@
 #include "relay/event_loop.h"
 #include "relay/relay.h"
 #include "sinks/registry.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "outbox/partition_plan.h"
 #include "postgres/quote.h"
+#include "walrelay/config/outbox_table.h"
 
 namespace walrelay {
 namespace {

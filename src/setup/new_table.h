@@ -8,10 +8,11 @@
 #include <string>
 
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/partition_period.h"
 
 namespace walrelay {
+
+struct OutboxTable;
 
 // A table to create that is partitioned by its time column: for the periods from `now` on.
 struct NewPartitions {

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "postgres/quote.h"
 #include "setup/setup_statements.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

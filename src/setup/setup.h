@@ -10,9 +10,10 @@
 #include "postgres/connection.h"
 #include "setup/platform.h"
 #include "setup/setup_plan.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // The steps that were executed, and those that were not because a privilege is missing.
 // `reasons`: why, for each missing step, in the words of the server; "" if only a step before it is

@@ -6,7 +6,7 @@
 
 #include "setup/new_table.h"
 #include "setup/platform.h"
-#include "walrelay/config.h"
+#include "walrelay/config/prune.h"
 #include "walrelay/secret.h"
 
 namespace walrelay {

@@ -12,6 +12,8 @@
 #include "postgres/outbox_tables.h"
 #include "postgres/quote.h"
 #include "setup/setup_statements.h"
+#include "walrelay/config/prune.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -12,9 +12,10 @@
 #include "postgres/connection.h"
 #include "setup/platform.h"
 #include "setup/setup_options.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // Statements that take effect together or not at all, with what they are for.
 struct SetupStep {

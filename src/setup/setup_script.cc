@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "setup/new_table.h"
 #include "setup/setup_statements.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {

@@ -6,9 +6,10 @@
 #include <string>
 
 #include "setup/setup_options.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // All statements for an empty database, in order, as a script with comments. The role is "walrelay"
 // if none is given.

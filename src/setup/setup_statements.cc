@@ -4,6 +4,8 @@
 
 #include "postgres/quote.h"
 #include "setup/new_table.h"
+#include "walrelay/config/prune.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {

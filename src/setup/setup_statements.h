@@ -8,9 +8,12 @@
 #include <string>
 #include <string_view>
 
-#include "walrelay/config.h"
+#include "walrelay/config/outbox_table.h"
 
 namespace walrelay {
+
+struct PruneConfig;
+struct SourceConfig;
 
 // Precedes what another program is to execute: names are printed in UTF-8, whatever encoding the
 // terminal and the database have.

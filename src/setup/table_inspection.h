@@ -7,9 +7,10 @@
 #include "absl/status/statusor.h"
 #include "outbox/table_description.h"
 #include "postgres/connection.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct OutboxTable;
 
 // Errors: WR-2302 if there is no relation of this name, with the names of tables that are similar;
 // those of PgConnection::Query().

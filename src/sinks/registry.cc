@@ -4,6 +4,7 @@
 
 #include "sinks/kafka/diagnosis/kafka_diagnosis.h"
 #include "sinks/kafka/factory/kafka_sink_factory.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "findings/sink_diagnosis.h"
-#include "walrelay/config.h"
 #include "walrelay/sink_factory.h"
 
 namespace walrelay {
+
+struct Config;
 
 // The factory of the kind of sink that `config` names; never nullptr. `config` must outlive it.
 std::unique_ptr<SinkFactory> MakeSinkFactory(const Config& config, SinkOptions options = {});

@@ -9,10 +9,11 @@
 #include "absl/status/status.h"
 #include "slot/slot_sample.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct SourceConfig;
 
 // The configured limit, if there is one; its bytes are positive.
 std::optional<WalRetentionLimit> WalRetentionLimitOf(const SourceConfig& source);

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "status/status_board.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
+#include "walrelay/config/pipeline.h"
 #include "walrelay/pipeline_identity.h"
 
 namespace walrelay {

@@ -8,6 +8,7 @@
 #include "status/gap_words.h"
 #include "status/slot_words.h"
 #include "status/status_report.h"
+#include "walrelay/config/pipeline.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -11,7 +11,7 @@
 #include <cstddef>
 
 #include "stream/ack_tracker.h"
-#include "walrelay/config.h"
+#include "walrelay/config/pipeline.h"
 
 namespace walrelay {
 

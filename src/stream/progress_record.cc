@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
 
@@ -41,8 +42,8 @@ std::string TransactionalIdOf(const Config& config, std::string_view database) {
 
 absl::StatusOr<ProgressAddress> ProgressAddressOf(const Config& config, std::string_view database) {
   const std::string id = PipelineIdOf(config, database);
-  if (!config.kafka.progress_topic.empty()) {
-    return ProgressAddress{.topic = config.kafka.progress_topic, .pipeline = id};
+  if (!config.progress_topic().empty()) {
+    return ProgressAddress{.topic = config.progress_topic(), .pipeline = id};
   }
   if (!IsLegalInTopic(id) || kProgressTopicPrefix.size() + id.size() > 249) {
     return Error(

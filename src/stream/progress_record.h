@@ -12,10 +12,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "stream/start_position.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 
 namespace walrelay {
+
+struct Config;
 
 // pipeline.id, or "<database>.<slot>".
 std::string PipelineIdOf(const Config& config, std::string_view database);

@@ -9,6 +9,7 @@
 #include "fakes/pgoutput_writer.h"
 #include "fakes/sole_metrics.h"
 #include "relay/pipeline.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "walrelay/sink.h"
 

@@ -14,6 +14,7 @@
 #include "fakes/fake_progress.h"
 #include "fakes/sole_metrics.h"
 #include "relay/relay.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay::testing {

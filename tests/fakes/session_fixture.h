@@ -19,6 +19,7 @@
 #include "relay/pipeline.h"
 #include "relay/session.h"
 #include "status/stage_latencies.h"
+#include "walrelay/config.h"
 
 namespace walrelay::testing {
 

@@ -11,6 +11,7 @@
 #include "pgoutput/type_oids.h"
 #include "route/router.h"
 #include "route/topic_name.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -13,6 +13,7 @@
 
 #include "postgres/session.h"
 #include "prune/outbox_partitions.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

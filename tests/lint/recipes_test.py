@@ -79,8 +79,17 @@ class RecipesTest(unittest.TestCase):
         makers = re.findall(r"\bMake\w+Runner\b", "\n".join(path.read_text() for path in (ROOT / "src/runner").glob("*.h")))
         self.expect_each(sorted(set(makers)), text("src/daemon/daemon.cc"), "src/daemon/daemon.cc")
 
+    def test_options(self) -> None:
+        for section in sorted((ROOT / "src/config").glob("*_section.cc")):
+            rows = re.findall(r"Row<&?\w+(?:::\w+)?, &(\w+)::(\w+)>", section.read_text())
+            for struct, member in rows:
+                header = next(path for path in (ROOT / "include/walrelay/config").glob("*.h")
+                              if f"struct {struct} {{" in path.read_text())
+                self.assertRegex(header.read_text(), rf"\b{member}\b")
+            self.assertTrue(rows, section.name)
+
     def test_formats(self) -> None:
-        enum = re.search(r"enum class Format : uint8_t \{([^}]*)\}", text("include/walrelay/config.h"))
+        enum = re.search(r"enum class Format : uint8_t \{([^}]*)\}", text("include/walrelay/config/format.h"))
         assert enum is not None
         names = [name.strip() for name in enum.group(1).split(",")]
         converter = text("src/encode/converter.cc")

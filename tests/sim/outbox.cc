@@ -6,6 +6,8 @@
 #include <charconv>
 #include <vector>
 
+#include "walrelay/config.h"
+
 namespace walrelay::sim {
 namespace {
 

@@ -10,6 +10,7 @@
 #include "status/status_report.h"
 #include "stream/record_cadence.h"
 #include "stream/start_position.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay::sim {

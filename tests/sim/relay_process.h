@@ -26,6 +26,7 @@
 #include "sim_source.h"
 #include "slot/slot_watch.h"
 #include "status/status_board.h"
+#include "walrelay/config.h"
 
 namespace walrelay::sim {
 

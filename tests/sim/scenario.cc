@@ -23,6 +23,7 @@ struct FaultEntry {
 constexpr FaultEntry kFaults[] = {
 #define WALRELAY_FAULT(name, weight, what) {#name, weight},
 #include "faults.def"
+#include "walrelay/config.h"
 #undef WALRELAY_FAULT
 };
 

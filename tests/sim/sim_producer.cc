@@ -7,6 +7,7 @@
 #include "encode/progress_codec.h"
 #include "mutant.h"
 #include "outbox.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay::sim {

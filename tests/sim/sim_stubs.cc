@@ -11,6 +11,7 @@
 #include "check_failure.h"
 #include "context.h"
 #include "sim_log.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
 

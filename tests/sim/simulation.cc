@@ -7,6 +7,7 @@
 #include "outbox.h"
 #include "sim_log.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay::sim {

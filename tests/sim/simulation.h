@@ -17,6 +17,7 @@
 #include "sim_kafka.h"
 #include "sim_postgres.h"
 #include "stream/published_xids.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "workload.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "outbox.h"
+#include "walrelay/config.h"
 
 namespace walrelay::sim {
 

@@ -6,6 +6,7 @@
 #include "fakes/environment_variable.h"
 #include "fakes/fake_http_server.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "fakes/environment_variable.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 #include "walrelay/version.h"
 
 namespace walrelay {

@@ -9,6 +9,7 @@
 #include "fakes/fake_http_server.h"
 #include "fakes/status_matchers.h"
 #include "fakes/temporary_directory.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

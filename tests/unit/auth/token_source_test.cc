@@ -4,6 +4,7 @@
 
 #include "fakes/status_matchers.h"
 #include "fakes/temporary_directory.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -16,7 +16,7 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const WallTime kNow{seconds(1'000'000)};
+const WallTime kIssued{seconds(1'000'000)};
 constexpr Micros kLifetime = minutes(5);
 
 std::string Jwt(std::string_view claims) {
@@ -24,11 +24,11 @@ std::string Jwt(std::string_view claims) {
                      absl::WebSafeBase64Escape(ToAbsl(claims)));
 }
 
-// Seconds from kNow to the expiry.
+// Seconds from kIssued to the expiry.
 int64_t LifetimeOf(std::string_view text) {
-  const auto token = ParseToken(text, kNow, kLifetime);
+  const auto token = ParseToken(text, kIssued, kLifetime);
   EXPECT_THAT(token, IsOk());
-  return token.ok() ? (token->expiry - kNow) / seconds(1) : 0;
+  return token.ok() ? (token->expiry - kIssued) / seconds(1) : 0;
 }
 
 TEST(TokenTest, JwtStatesWhenItExpires) {
@@ -52,10 +52,10 @@ TEST(TokenTest, OtherTokensHaveTheConfiguredLifetime) {
 TEST(TokenTest, JsonObjectStatesTheLifetime) {
   const auto token =
       ParseToken(" {\"access_token\":\"opaque\",\"token_type\":\"Bearer\",\"expires_in\":60}\n",
-                 kNow, kLifetime);
+                 kIssued, kLifetime);
   ASSERT_THAT(token, IsOk());
   EXPECT_EQ(token->value.Reveal(), "opaque");
-  EXPECT_EQ(token->expiry, kNow + seconds(60));
+  EXPECT_EQ(token->expiry, kIssued + seconds(60));
 }
 
 TEST(TokenTest, EarlierOfTwoExpiriesApplies) {
@@ -67,12 +67,12 @@ TEST(TokenTest, EarlierOfTwoExpiriesApplies) {
 }
 
 TEST(TokenTest, WhiteSpaceAroundATokenIsIgnored) {
-  EXPECT_EQ(ParseToken(" opaque\r\n", kNow, kLifetime)->value.Reveal(), "opaque");
+  EXPECT_EQ(ParseToken(" opaque\r\n", kIssued, kLifetime)->value.Reveal(), "opaque");
 }
 
 TEST(TokenTest, ExpiredTokenIsAnError) {
   for (const char* exp : {"1000000", "999999", "-1", "-9223372036854775808"}) {
-    EXPECT_THAT(ParseToken(Jwt(fmt::format(R"({{"exp":{}}})", exp)), kNow, kLifetime),
+    EXPECT_THAT(ParseToken(Jwt(fmt::format(R"({{"exp":{}}})", exp)), kIssued, kLifetime),
                 HasError(ErrorCode::kKafkaToken))
         << exp;
   }
@@ -86,7 +86,7 @@ TEST(TokenTest, FarExpiryDoesNotOverflow) {
 TEST(TokenTest, InvalidTextIsAnErrorThatDoesNotQuoteIt) {
   for (const char* text : {"", " \n", "{}", "{\"access_token\":\"\"}", "{\"access_token\":1}",
                            "{broken", "hunter2 second", "hunter2\nsecond", "hunter2\xC3\xA9"}) {
-    const auto token = ParseToken(text, kNow, kLifetime);
+    const auto token = ParseToken(text, kIssued, kLifetime);
     EXPECT_THAT(token, HasError(ErrorCode::kKafkaToken)) << text;
     EXPECT_THAT(MessageOf(token.status()), Not(HasSubstr("hunter2")));
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-CommandTree Tree() {
+CommandTree DocumentedTree() {
   CommandTree tree;
   tree.program = {
       .name = "walrelay", .description = "Publishes events.", .flags = {}, .commands = {}};
@@ -32,7 +32,7 @@ CommandTree Tree() {
 }
 
 std::string Page(const std::string& file) {
-  const auto pages = ManPages(Tree(), "0.1.0");
+  const auto pages = ManPages(DocumentedTree(), "0.1.0");
   const auto found = std::find_if(pages.begin(), pages.end(),
                                   [&](const ManPage& page) { return page.file == file; });
   return found == pages.end() ? "" : found->text;
@@ -40,7 +40,7 @@ std::string Page(const std::string& file) {
 
 TEST(ManPageTest, EachCommandHasAPage) {
   std::vector<std::string> files;
-  for (const ManPage& page : ManPages(Tree(), "0.1.0")) {
+  for (const ManPage& page : ManPages(DocumentedTree(), "0.1.0")) {
     files.push_back(page.file);
   }
   EXPECT_THAT(files, ElementsAre("walrelay.1", "walrelay-run.1", "walrelay.toml.5"));

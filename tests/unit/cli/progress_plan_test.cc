@@ -4,6 +4,7 @@
 
 #include "fakes/status_matchers.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

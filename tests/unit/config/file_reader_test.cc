@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/config_fixture.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

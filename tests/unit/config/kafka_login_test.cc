@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "config/option.h"
 #include "fakes/config_fixture.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "config/toml_writer.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

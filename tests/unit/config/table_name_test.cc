@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "walrelay/config/outbox_table.h"
+
 namespace walrelay {
 namespace {
 

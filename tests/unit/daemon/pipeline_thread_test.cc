@@ -11,6 +11,7 @@
 #include "fakes/fake_runner.h"
 #include "fakes/sole_metrics.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::ExitedWithCode;
 
-const PipelineIdentity kOrders{.source = "orders", .slot = "s"};
+const PipelineIdentity kOrdersPipeline{.source = "orders", .slot = "s"};
 
 // As `walrelay run` ends.
 [[noreturn]] void Exit(const std::function<ExitCode(Worker&)>& body) {
@@ -52,10 +52,10 @@ TEST(WorkerProcessDeathTest, NextWorkerKnowsWhatFailed) {
   EXPECT_EXIT(Exit([](Worker& worker) {
                 const PipelineFailure failure = FirstFailure(worker);
                 if (failure.times < 3) {
-                  const LogScope scope(kOrders);
+                  const LogScope scope(kOrdersPipeline);
                   WR_CHECK(failure.times >= 3, "it fails three times");
                 }
-                return failure.isolated && failure.pipeline == kOrders &&
+                return failure.isolated && failure.pipeline == kOrdersPipeline &&
                                failure.what.ends_with("(it fails three times)")
                            ? ExitCode::kOk
                            : ExitCode::kData;
@@ -67,11 +67,11 @@ TEST(WorkerProcessDeathTest, ReleasedPipelineIsNotIsolatedWhileOthersFail) {
   EXPECT_EXIT(Exit([](Worker& worker) {
                 const PipelineFailure failure = FirstFailure(worker);
                 if (failure.times < 2) {
-                  const LogScope scope(kOrders);
+                  const LogScope scope(kOrdersPipeline);
                   std::abort();
                 }
                 if (worker.failures().pipelines().size() == 1) {
-                  worker.Release(kOrders);
+                  worker.Release(kOrdersPipeline);
                   const LogScope scope(PipelineIdentity{.source = "other", .slot = "s"});
                   std::abort();
                 }
@@ -121,7 +121,7 @@ TEST(WorkerProcessDeathTest, WorkerThatFailsWhileItStopsIsNotStartedAgain) {
   EXPECT_EXIT(Exit([](Worker& worker) {
                 ::kill(::getppid(), SIGTERM);
                 Wait(worker);
-                const LogScope scope(kOrders);
+                const LogScope scope(kOrdersPipeline);
                 std::abort();
                 return ExitCode::kOk;
               }),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "debezium/debezium_options.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "fakes/config_fixture.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -9,6 +9,7 @@
 #include "config/option.h"
 #include "fakes/config_fixture.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
@@ -19,7 +20,7 @@ using ::testing::Pair;
 
 // The outbox event router example of Debezium's documentation, plus the properties that a real
 // connector needs.
-constexpr std::string_view kConnector = R"({
+constexpr std::string_view kImported = R"({
   "name": "outbox-connector",
   "config": {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
@@ -121,19 +122,19 @@ class DebeziumImportTest : public testing::ConfigFixture {
   }
   // A valid connector plus `more`: lines of JSON.
   static std::string With(const std::string& more) {
-    std::string text(kConnector);
+    std::string text(kImported);
     text.insert(text.rfind("\"producer.override.linger.ms\""), more + ",\n");
     return text;
   }
   // The router among other transforms; `options`: their lines, each with a comma.
   static std::string WithTransforms(const std::string& list, const std::string& options) {
-    std::string text(kConnector);
+    std::string text(kImported);
     const std::string_view only = "\"transforms\": \"events\",";
     return text.replace(text.find(only), only.size(),
                         fmt::format("\"transforms\": \"{}\",{}", list, options));
   }
   static std::string Without(std::string_view property) {
-    std::string text(kConnector);
+    std::string text(kImported);
     const size_t at = text.find(property);
     text.erase(at, text.find('\n', at) - at);
     return text;
@@ -175,7 +176,7 @@ TEST_F(DebeziumImportTest, DefaultsAreThoseOfDebezium) {
 }
 
 TEST_F(DebeziumImportTest, KafkaConnectConnectorIsConverted) {
-  const Config config = ConfigOf(kConnector);
+  const Config config = ConfigOf(kImported);
   EXPECT_EQ(config.source.dsn, "host=db.internal port=5432 dbname=shop user=debezium");
   EXPECT_EQ(config.source.password.Reveal(), "hush 'db'");
   EXPECT_EQ(config.source.slot, "outbox_slot");
@@ -195,10 +196,10 @@ TEST_F(DebeziumImportTest, KafkaConnectConnectorIsConverted) {
 }
 
 TEST_F(DebeziumImportTest, ConnectorWithoutTheOuterObjectIsConverted) {
-  const std::string wrapped(kConnector);
+  const std::string wrapped(kImported);
   const size_t begin = wrapped.find('{', 1);
   const std::string flat = wrapped.substr(begin, wrapped.rfind('}') - begin);
-  EXPECT_EQ(ConfigOf(flat).source.dsn, ConfigOf(kConnector).source.dsn);
+  EXPECT_EQ(ConfigOf(flat).source.dsn, ConfigOf(kImported).source.dsn);
 }
 
 TEST_F(DebeziumImportTest, StrimziResourceIsConverted) {
@@ -256,7 +257,7 @@ TEST_F(DebeziumImportTest, JsonHeadersOfDebeziumServerAreRefused) {
 }
 
 TEST_F(DebeziumImportTest, EveryPropertyHasOneResultAndIsListed) {
-  for (const std::string_view text : {kConnector, kResource, kServer}) {
+  for (const std::string_view text : {kImported, kResource, kServer}) {
     const DebeziumImport import = Import(text);
     const std::string report = ImportReport(import);
     for (const ImportedProperty& property : import.properties) {
@@ -270,7 +271,7 @@ TEST_F(DebeziumImportTest, EveryPropertyHasOneResultAndIsListed) {
             import.Count(PropertyOutcome::kMeaningless) + import.Count(PropertyOutcome::kRefused),
         import.properties.size());
   }
-  EXPECT_EQ(Import(kConnector).properties.size(), 29U);
+  EXPECT_EQ(Import(kImported).properties.size(), 29U);
   EXPECT_EQ(ResultOf(Import(kServer), "debezium.format.header")->outcome,
             PropertyOutcome::kMeaningless);
 }
@@ -289,7 +290,7 @@ TEST_F(DebeziumImportTest, SecretsAreNeverReportedAndWrittenOnlyOnRequest) {
 }
 
 TEST_F(DebeziumImportTest, WrittenTomlLoadsAsTheSameConfiguration) {
-  for (const std::string_view text : {kConnector, kResource, kServer}) {
+  for (const std::string_view text : {kImported, kResource, kServer}) {
     const DebeziumImport import = Import(text);
     input_.overrides = {{"kafka.bootstrap_servers", "k:9092"}};
     const Config read = Load(ImportedToml(import, /*with_secrets=*/true));
@@ -354,7 +355,7 @@ TEST_F(DebeziumImportTest, ExactlyOnceIsTheOperatorsDecision) {
   import_.worker = "exactly.once.source.support=disabled\n";
   EXPECT_THAT(RefusalOf(Import(With("\"exactly.once.support\": \"requested\""))), IsOk());
   import_.worker = "exactly.once.source.support=enabled\n";
-  const DebeziumImport import = Import(kConnector);
+  const DebeziumImport import = Import(kImported);
   EXPECT_THAT(RefusalOf(import), HasError(ErrorCode::kConnectorRefused));
   const PropertyResult* const result = ResultOf(import, "worker: exactly.once.source.support");
   ASSERT_NE(result, nullptr);
@@ -420,7 +421,7 @@ TEST_F(DebeziumImportTest, UnsupportedProducerPropertiesAreRefused) {
 
 TEST_F(DebeziumImportTest, LoginsOfJavaLibrariesAreRecognized) {
   const auto login = [&](const std::string& module) {
-    std::string text(kConnector);
+    std::string text(kImported);
     const std::string_view scram =
         R"(org.apache.kafka.common.security.scram.ScramLoginModule required username=\"relay\" password=\"hush kafka\";)";
     text.replace(text.find(scram), scram.size(), module);
@@ -542,7 +543,7 @@ TEST_F(DebeziumImportTest, TheSameSettingsAreRefusedWhereTheyHaveAnEffect) {
 }
 
 TEST_F(DebeziumImportTest, SnapshotModesAreReported) {
-  std::string text(kConnector);
+  std::string text(kImported);
   const size_t at = text.find("no_data");
   EXPECT_THAT(ResultOf(Import(text), "snapshot.mode")->note, Not(HasSubstr("older than the slot")));
   text.replace(at, 7, "initial");
@@ -552,7 +553,7 @@ TEST_F(DebeziumImportTest, SnapshotModesAreReported) {
 }
 
 TEST_F(DebeziumImportTest, TablePatternIsRefusedUnlessTheTableIsConfigured) {
-  std::string text(kConnector);
+  std::string text(kImported);
   text.replace(text.find("public\\\\.outbox"), 15, "public\\\\.outbox_.*");
   EXPECT_THAT(RefusalOf(Import(text)),
               HasError(ErrorCode::kConnectorRefused, "not the name of a single table"));
@@ -561,7 +562,7 @@ TEST_F(DebeziumImportTest, TablePatternIsRefusedUnlessTheTableIsConfigured) {
 }
 
 TEST_F(DebeziumImportTest, DecodedMessagesAreConverted) {
-  std::string text(kConnector);
+  std::string text(kImported);
   text.replace(text.find("\"transforms\": \"events\""), 22,
                R"("transforms": "decode, events",
     "transforms.decode.type": "io.debezium.connector.postgresql.transforms.DecodeLogicalDecodingMessageContent",
@@ -605,7 +606,7 @@ TEST_F(DebeziumImportTest, TlsPropertiesAreConverted) {
 }
 
 TEST_F(DebeziumImportTest, HostFromAConfigProviderIsRefused) {
-  std::string text(kConnector);
+  std::string text(kImported);
   text.replace(text.find("db.internal"), 11, "${env:PGHOST}");
   const DebeziumImport import = Import(text);
   EXPECT_THAT(RefusalOf(import), HasError(ErrorCode::kConnectorRefused, "database.hostname"));

@@ -5,6 +5,7 @@
 
 #include "fakes/certificate_samples.h"
 #include "fakes/temporary_directory.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -7,6 +7,7 @@
 #include "encode/connect_json.h"
 #include "fakes/status_matchers.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

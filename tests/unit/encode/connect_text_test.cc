@@ -12,13 +12,14 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-SchemaPtr Of(SchemaType type) {
+SchemaPtr TypeOf(SchemaType type) {
   return std::make_shared<const Schema>(Schema{.type = type, .optional = true});
 }
 const Schema kText{.type = SchemaType::kString};
-const Schema kTexts{.type = SchemaType::kArray, .items = Of(SchemaType::kString)};
-const Schema kStruct{.type = SchemaType::kStruct,
-                     .fields = {{"a\"b", Of(SchemaType::kInt32)}, {"c", Of(SchemaType::kBytes)}}};
+const Schema kTexts{.type = SchemaType::kArray, .items = TypeOf(SchemaType::kString)};
+const Schema kStruct{
+    .type = SchemaType::kStruct,
+    .fields = {{"a\"b", TypeOf(SchemaType::kInt32)}, {"c", TypeOf(SchemaType::kBytes)}}};
 
 std::string JavaText(const Schema& schema, const Datum& datum) {
   std::string out;
@@ -57,10 +58,10 @@ TEST(ConnectTextTest, TextsOfAnArrayAreQuotedOnlyInHeaders) {
 TEST(ConnectTextTest, BytesAndStructsAreTextOnlyInHeaders) {
   const Datum bytes{Bytes{"\xFF\x10"sv}};
   const Datum members{DatumList{{int64_t{1}}, bytes}};
-  EXPECT_EQ(HeaderText(*Of(SchemaType::kBytes), bytes), "/xA=");
+  EXPECT_EQ(HeaderText(*TypeOf(SchemaType::kBytes), bytes), "/xA=");
   EXPECT_EQ(HeaderText(kStruct, members), R"({"a\"b":1,"c":"/xA="})");
   std::string out;
-  EXPECT_THAT(AppendJavaText(*Of(SchemaType::kBytes), bytes, out),
+  EXPECT_THAT(AppendJavaText(*TypeOf(SchemaType::kBytes), bytes, out),
               HasError(ErrorCode::kValueInvalid));
   EXPECT_THAT(AppendJavaText(kStruct, members, out), HasError(ErrorCode::kValueInvalid));
 }

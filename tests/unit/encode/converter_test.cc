@@ -6,13 +6,14 @@
 #include <string>
 
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
 
 using std::string_view_literals::operator""sv;
 
-const Schema kText{.type = SchemaType::kString};
+const Schema kTextSchema{.type = SchemaType::kString};
 const Schema kBytes{.type = SchemaType::kBytes};
 
 // "NULL" for a record without this part, or the error code.
@@ -23,20 +24,20 @@ std::string Converted(PartFormat format, const Schema* schema, const Datum& datu
 }
 
 TEST(ConverterTest, StringIsJavasText) {
-  EXPECT_EQ(Converted({.format = Format::kString}, &kText, {"x"sv}), "x");
+  EXPECT_EQ(Converted({.format = Format::kString}, &kTextSchema, {"x"sv}), "x");
   EXPECT_EQ(Converted({.format = Format::kString}, nullptr, {"x"sv}), "x");
-  EXPECT_EQ(Converted({.format = Format::kString}, &kText, {}), "NULL");
+  EXPECT_EQ(Converted({.format = Format::kString}, &kTextSchema, {}), "NULL");
   EXPECT_EQ(Converted({.format = Format::kString}, &kBytes, {Bytes{"x"sv}}), "WR-3007");
 }
 
 TEST(ConverterTest, JsonOfNullIsText) {
-  EXPECT_EQ(Converted({.format = Format::kJson}, &kText, {"x"sv}), R"("x")");
-  EXPECT_EQ(Converted({.format = Format::kJson}, &kText, {}), "null");
+  EXPECT_EQ(Converted({.format = Format::kJson}, &kTextSchema, {"x"sv}), R"("x")");
+  EXPECT_EQ(Converted({.format = Format::kJson}, &kTextSchema, {}), "null");
   EXPECT_EQ(Converted({.format = Format::kJson}, nullptr, {int64_t{7}}), "7");
 }
 
 TEST(ConverterTest, SchemaPrecedesThePayload) {
-  EXPECT_EQ(Converted({.format = Format::kJsonSchema}, &kText, {"x"sv}),
+  EXPECT_EQ(Converted({.format = Format::kJsonSchema}, &kTextSchema, {"x"sv}),
             R"({"schema":{"type":"string","optional":false},"payload":"x"})");
   EXPECT_EQ(Converted({.format = Format::kJsonSchema}, nullptr, {"x"sv}),
             R"({"schema":null,"payload":"x"})");
@@ -45,12 +46,14 @@ TEST(ConverterTest, SchemaPrecedesThePayload) {
 TEST(ConverterTest, BytesAreUnchangedAndOtherValuesNeedADelegate) {
   EXPECT_EQ(Converted({.format = Format::kBytes}, &kBytes, {Bytes{"\xFF"sv}}), "\xFF");
   EXPECT_EQ(Converted({.format = Format::kBytes}, &kBytes, {}), "NULL");
-  EXPECT_EQ(Converted({.format = Format::kBytes}, &kText, {"x"sv}), "WR-3007");
+  EXPECT_EQ(Converted({.format = Format::kBytes}, &kTextSchema, {"x"sv}), "WR-3007");
   EXPECT_EQ(Converted({.format = Format::kBytes}, &kBytes, {Decimal{"1"}}), "WR-3007");
-  EXPECT_EQ(Converted({.format = Format::kBytes, .delegate = Delegate::kJson}, &kText, {"x"sv}),
-            R"("x")");
-  EXPECT_EQ(Converted({.format = Format::kBytes, .delegate = Delegate::kString}, &kText, {"x"sv}),
-            "x");
+  EXPECT_EQ(
+      Converted({.format = Format::kBytes, .delegate = Delegate::kJson}, &kTextSchema, {"x"sv}),
+      R"("x")");
+  EXPECT_EQ(
+      Converted({.format = Format::kBytes, .delegate = Delegate::kString}, &kTextSchema, {"x"sv}),
+      "x");
 }
 
 TEST(ConverterTest, DefaultReplacesNull) {

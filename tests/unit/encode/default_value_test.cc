@@ -9,11 +9,12 @@
 #include "encode/connect_json.h"
 #include "fakes/status_matchers.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
 
-constexpr int32_t Numeric(int precision, int scale) {
+constexpr int32_t NumericModifier(int precision, int scale) {
   return (precision << 16 | scale) + 4;
 }
 
@@ -49,7 +50,7 @@ TEST_F(DefaultValueTest, LiteralDefaultsAreKept) {
   EXPECT_EQ(DefaultOf(pgoutput::kInt4Oid, "3"), "3");
   EXPECT_EQ(DefaultOf(pgoutput::kInt4Oid, "'-1'::integer"), "-1");
   EXPECT_EQ(DefaultOf(pgoutput::kBoolOid, "true"), "true");
-  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "1.5", Numeric(10, 2)), R"("AJY=")");
+  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "1.5", NumericModifier(10, 2)), R"("AJY=")");
   EXPECT_EQ(DefaultOf(pgoutput::kTimestamptzOid, "'2020-01-01 02:00:00+02'::timestamptz"),
             R"("2020-01-01T00:00:00.000000Z")");
 }
@@ -138,8 +139,8 @@ TEST_F(DefaultValueTest, DefaultsHaveTheFormOfValues) {
   EXPECT_EQ(DefaultOf(pgoutput::kBitOid, "B'101'::\"bit\"", 3), R"("BQ==")");
   EXPECT_EQ(DefaultOf(pgoutput::kBitOid, "B'1'::\"bit\"", 1), "true");
   EXPECT_EQ(DefaultOf(pgoutput::kVarbitOid, "('101'::\"bit\")::bit varying"), R"("BQ==")");
-  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "round(1.2)", Numeric(5, 0)), R"("AA==")");
-  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "1.50", Numeric(5, 1)), R"("Dw==")");
+  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "round(1.2)", NumericModifier(5, 0)), R"("AA==")");
+  EXPECT_EQ(DefaultOf(pgoutput::kNumericOid, "1.50", NumericModifier(5, 1)), R"("Dw==")");
 }
 
 }  // namespace

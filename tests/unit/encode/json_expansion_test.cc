@@ -6,6 +6,7 @@
 
 #include "encode/connect_json.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

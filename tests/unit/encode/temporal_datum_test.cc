@@ -7,6 +7,7 @@
 #include "encode/connect_text.h"
 #include "fakes/status_matchers.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -7,6 +7,7 @@
 
 #include "config/loader.h"
 #include "table_fixture.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -13,6 +13,7 @@
 #include "fakes/status_matchers.h"
 #include "fakes/temporary_directory.h"
 #include "postgres/session_settings.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

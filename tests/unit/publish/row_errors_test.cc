@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
@@ -11,7 +12,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr WallTime kNow = std::chrono::sys_days(std::chrono::year(2026) / 11 / 27);
+constexpr WallTime kCommitted = std::chrono::sys_days(std::chrono::year(2026) / 11 / 27);
 
 ErrorCode CodeOfRefusal(ErrorCode refusal, const RefusedRecord& record) {
   return CodeOf(RowErrorOf(Error(refusal, "orders: refused"), record));
@@ -19,7 +20,7 @@ ErrorCode CodeOfRefusal(ErrorCode refusal, const RefusedRecord& record) {
 
 ErrorCode OfTime(std::optional<WallTime> time, WallTime commit_time) {
   return CodeOfRefusal(ErrorCode::kRecordTimeRefused,
-                       {.bytes = 100, .time = time, .commit_time = commit_time, .now = kNow});
+                       {.bytes = 100, .time = time, .commit_time = commit_time, .now = kCommitted});
 }
 
 TEST(RowErrorsTest, OnlyErrorsOfTheRowFollowAPolicy) {
@@ -57,34 +58,37 @@ TEST(RowErrorsTest, RemedyRecommendsSkippingOnlyForTheRow) {
 }
 
 TEST(RowErrorsTest, CommitTimeIsNeverTheFaultOfTheRow) {
-  EXPECT_EQ(OfTime(kNow + hours(2), kNow + hours(2)), ErrorCode::kRecordTimeRefused);
-  EXPECT_EQ(OfTime(kNow - hours(999), kNow - hours(999)), ErrorCode::kRecordTimeRefused);
-  EXPECT_EQ(OfTime(std::nullopt, kNow + hours(2)), ErrorCode::kRecordTimeRefused);
+  EXPECT_EQ(OfTime(kCommitted + hours(2), kCommitted + hours(2)), ErrorCode::kRecordTimeRefused);
+  EXPECT_EQ(OfTime(kCommitted - hours(999), kCommitted - hours(999)),
+            ErrorCode::kRecordTimeRefused);
+  EXPECT_EQ(OfTime(std::nullopt, kCommitted + hours(2)), ErrorCode::kRecordTimeRefused);
 }
 
 TEST(RowErrorsTest, ColumnWithTheTimeOfTheInsertIsNotTheFaultOfTheRow) {
-  EXPECT_EQ(OfTime(kNow + hours(2) - seconds(1), kNow + hours(2)), ErrorCode::kRecordTimeRefused);
-  EXPECT_EQ(OfTime(kNow - hours(72) - seconds(1), kNow - hours(72)), ErrorCode::kRecordTimeRefused);
+  EXPECT_EQ(OfTime(kCommitted + hours(2) - seconds(1), kCommitted + hours(2)),
+            ErrorCode::kRecordTimeRefused);
+  EXPECT_EQ(OfTime(kCommitted - hours(72) - seconds(1), kCommitted - hours(72)),
+            ErrorCode::kRecordTimeRefused);
 }
 
 TEST(RowErrorsTest, OwnTimeIsTheFaultOfTheRowIfItsCommitTimeIsNotTheCause) {
-  EXPECT_EQ(OfTime(kNow + hours(2), kNow - minutes(5)), ErrorCode::kDeliveryRefused);
-  EXPECT_EQ(OfTime(kNow - hours(50'000), kNow - hours(1)), ErrorCode::kDeliveryRefused);
+  EXPECT_EQ(OfTime(kCommitted + hours(2), kCommitted - minutes(5)), ErrorCode::kDeliveryRefused);
+  EXPECT_EQ(OfTime(kCommitted - hours(50'000), kCommitted - hours(1)), ErrorCode::kDeliveryRefused);
   // Both are wrong: without its own time the row would be refused as well.
-  EXPECT_EQ(OfTime(kNow + hours(4), kNow + hours(2)), ErrorCode::kRecordTimeRefused);
+  EXPECT_EQ(OfTime(kCommitted + hours(4), kCommitted + hours(2)), ErrorCode::kRecordTimeRefused);
 }
 
 absl::Status TimeRefused(std::optional<WallTime> time) {
   return RowErrorOf(Error(ErrorCode::kRecordTimeRefused, "orders: refused"),
-                    {.time = time, .commit_time = time.value_or(kNow), .now = kNow});
+                    {.time = time, .commit_time = time.value_or(kCommitted), .now = kCommitted});
 }
 
 TEST(RowErrorsTest, RefusedTimeNamesTheSkewAndTheSetting) {
-  const absl::Status ahead = TimeRefused(kNow + hours(2));
+  const absl::Status ahead = TimeRefused(kCommitted + hours(2));
   EXPECT_THAT(ahead, HasError(ErrorCode::kRecordTimeRefused,
                               "2026-11-27T02:00:00.000000Z, 2 h ahead of this machine's clock"));
   EXPECT_NE(RemedyFor(ahead).find("message.timestamp.after.max.ms"), std::string::npos);
-  const absl::Status behind = TimeRefused(kNow - hours(30));
+  const absl::Status behind = TimeRefused(kCommitted - hours(30));
   EXPECT_THAT(behind, HasError(ErrorCode::kRecordTimeRefused, "before this machine's clock"));
   EXPECT_NE(RemedyFor(behind).find("message.timestamp.before.max.ms"), std::string::npos);
   EXPECT_THAT(TimeRefused(std::nullopt),

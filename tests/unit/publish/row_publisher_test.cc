@@ -14,6 +14,7 @@
 #include "fakes/fake_kafka.h"
 #include "fakes/status_matchers.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

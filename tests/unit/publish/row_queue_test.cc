@@ -15,6 +15,7 @@
 #include "fakes/sole_metrics.h"
 #include "fakes/status_matchers.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

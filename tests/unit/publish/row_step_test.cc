@@ -11,6 +11,7 @@
 #include "fakes/sole_metrics.h"
 #include "fakes/status_matchers.h"
 #include "pgoutput/type_oids.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -15,7 +15,7 @@ struct Stored {
   std::string id;
 };
 
-class FakeTails final : public TopicTails {
+class ScannedTails final : public TopicTails {
  public:
   absl::StatusOr<std::string> Read(const std::string& topic, std::optional<WallTime> since,
                                    const OnRecord& on_record) override {
@@ -45,7 +45,7 @@ class PublishedRecordsTest : public ::testing::Test {
     return found.ok() && *found;
   }
 
-  FakeTails tails_;
+  ScannedTails tails_;
 };
 
 TEST_F(PublishedRecordsTest, FindsWhatATopicHas) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "plan_samples.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

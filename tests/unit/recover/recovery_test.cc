@@ -5,6 +5,7 @@
 
 #include "fakes/status_matchers.h"
 #include "plan_samples.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

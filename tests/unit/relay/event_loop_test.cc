@@ -13,6 +13,7 @@
 #include "fakes/fake_postgres.h"
 #include "fakes/sole_metrics.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

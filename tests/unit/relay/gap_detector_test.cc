@@ -15,6 +15,7 @@
 #include "fakes/status_matchers.h"
 #include "stream/history_check.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

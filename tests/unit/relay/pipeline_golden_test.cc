@@ -18,6 +18,7 @@
 #include "pgoutput/decoder.h"
 #include "route/router.h"
 #include "stream/transaction_order_check.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

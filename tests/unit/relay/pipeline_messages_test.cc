@@ -5,6 +5,7 @@
 #include "fakes/relay_fixture.h"
 #include "fakes/status_matchers.h"
 #include "relay/relay.h"
+#include "walrelay/config.h"
 #include "walrelay/events/v1/dead_letter.pb.h"
 
 namespace walrelay {

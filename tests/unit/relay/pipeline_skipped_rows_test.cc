@@ -15,6 +15,7 @@
 #include "fakes/captured_stream.h"
 #include "fakes/relay_fixture.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "fakes/session_fixture.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

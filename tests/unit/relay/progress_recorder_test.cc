@@ -12,6 +12,7 @@
 #include "fakes/status_matchers.h"
 #include "relay/relay.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

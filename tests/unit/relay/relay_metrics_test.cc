@@ -5,6 +5,7 @@
 #include "fakes/relay_fixture.h"
 #include "fakes/status_matchers.h"
 #include "relay/relay.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -12,6 +12,7 @@
 #include "fakes/fake_snapshots.h"
 #include "fakes/session_fixture.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

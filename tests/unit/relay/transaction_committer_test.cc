@@ -8,6 +8,7 @@
 #include "fakes/progress_fixture.h"
 #include "fakes/status_matchers.h"
 #include "relay/relay.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "fakes/status_matchers.h"
 #include "route/message_row.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -11,6 +11,7 @@
 #include "pgoutput/decoder.h"
 #include "pgoutput/type_oids.h"
 #include "route/router.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -15,6 +15,7 @@
 #include "pgoutput/type_oids.h"
 #include "route/message_row.h"
 #include "route/router.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::PeakBytesDuring;
 
-constexpr uint32_t kOutbox = 16385;
+constexpr uint32_t kLimitedTable = 16385;
 constexpr int64_t kMaxRecord = 100'000;
 constexpr size_t kMaxRaw = RowLimits::For(kMaxRecord).raw_bytes;
 // The documented bounds, as multiples of kafka.max_record_bytes: for a row whose JSON is expanded
@@ -111,11 +112,11 @@ class RowLimitsTest : public ::testing::Test {
     router_.emplace(*Router::Create(source_, route_, format_, "", limits_));
     router_->StartSession(std::array{info_});
     router_->OnRelation(relations_.Replace(std::get<pgoutput::Relation>(*decoder_.Decode(
-        relation_ = testing::RelationMessage(kOutbox, "public", "outbox", columns_)))));
+        relation_ = testing::RelationMessage(kLimitedTable, "public", "outbox", columns_)))));
   }
   absl::StatusOr<Record> Route(const std::vector<std::optional<std::string>>& row) {
-    insert_ = testing::InsertMessage(kOutbox, testing::TextRow(row));
-    return router_->Route(kOutbox, std::get<pgoutput::Insert>(*decoder_.Decode(insert_)).row,
+    insert_ = testing::InsertMessage(kLimitedTable, testing::TextRow(row));
+    return router_->Route(kLimitedTable, std::get<pgoutput::Insert>(*decoder_.Decode(insert_)).row,
                           WallTime());
   }
   absl::StatusOr<Record> RoutePayload(const std::string& payload) {
@@ -126,7 +127,7 @@ class RowLimitsTest : public ::testing::Test {
   SourceConfig source_;
   RouteConfig route_;
   FormatConfig format_;
-  TableInfo info_{.schema = "public", .name = "outbox", .oid = kOutbox};
+  TableInfo info_{.schema = "public", .name = "outbox", .oid = kLimitedTable};
   std::vector<testing::ColumnSpec> columns_ = {{"id", pgoutput::kTextOid},
                                                {"aggregate_type", pgoutput::kTextOid},
                                                {"aggregate_id", pgoutput::kTextOid},
@@ -162,7 +163,7 @@ TEST_F(RowLimitsTest, KeyOfAHugeRowIsNotBuilt) {
   MakeRouter();
   (void)Route({"i", "t", std::string(kMaxRaw + 1, 'k'), "{}"});
   const auto row = std::get<pgoutput::Insert>(*decoder_.Decode(insert_)).row;
-  EXPECT_EQ(router_->KeyOf(kOutbox, row), std::nullopt);
+  EXPECT_EQ(router_->KeyOf(kLimitedTable, row), std::nullopt);
 }
 
 TEST_F(RowLimitsTest, JsonBeyondTheLimitsIsTooLarge) {
@@ -247,10 +248,10 @@ TEST_F(RowLimitsTest, MemoryForBytesIsBounded) {
            {"\\x" + std::string(kMaxRaw - 100, '0'), std::string(kMaxRaw - 100, '\x01'),
             std::string(100 * kMaxRaw, 'x')}) {
         testing::Row row = testing::TextRow({"i", "t", "k", payload});
-        insert_ = testing::InsertMessage(kOutbox, row);
+        insert_ = testing::InsertMessage(kLimitedTable, row);
         const auto tuple = std::get<pgoutput::Insert>(*decoder_.Decode(insert_)).row;
         const size_t peak =
-            PeakBytesDuring([&] { (void)router_->Route(kOutbox, tuple, WallTime()); });
+            PeakBytesDuring([&] { (void)router_->Route(kLimitedTable, tuple, WallTime()); });
         EXPECT_LT(peak, kMaxFactorOfBytes * kMaxRecord);
       }
     }

@@ -9,6 +9,7 @@
 #include "fakes/status_matchers.h"
 #include "pgoutput/type_oids.h"
 #include "route/message_row.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

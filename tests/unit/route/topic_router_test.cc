@@ -7,6 +7,7 @@
 
 #include "fakes/allocation_counter.h"
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

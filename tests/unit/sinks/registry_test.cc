@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "walrelay/config.h"
+
 namespace walrelay {
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include "fakes/status_samples.h"
 #include "status/status_report.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

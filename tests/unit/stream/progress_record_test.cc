@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -5,7 +5,7 @@
 namespace walrelay {
 namespace {
 
-constexpr uint64_t kEpoch = uint64_t{1} << 32;
+constexpr uint64_t kSecondEpoch = uint64_t{1} << 32;
 
 TEST(XidSnapshotTest, TransactionHasEndedBelowXmaxUnlessItIsInProgress) {
   const XidSnapshot snapshot{.xmin = 700, .xmax = 710, .in_progress = {700, 705}};
@@ -19,8 +19,9 @@ TEST(XidSnapshotTest, TransactionHasEndedBelowXmaxUnlessItIsInProgress) {
 }
 
 TEST(XidSnapshotTest, LaterEpochsAreComparedByTheLowBits) {
-  const XidSnapshot snapshot{
-      .xmin = 5 * kEpoch + 700, .xmax = 5 * kEpoch + 710, .in_progress = {5 * kEpoch + 700}};
+  const XidSnapshot snapshot{.xmin = 5 * kSecondEpoch + 700,
+                             .xmax = 5 * kSecondEpoch + 710,
+                             .in_progress = {5 * kSecondEpoch + 700}};
   EXPECT_TRUE(HasEnded(snapshot, 699));
   EXPECT_FALSE(HasEnded(snapshot, 700));
   EXPECT_TRUE(HasEnded(snapshot, 709));
@@ -28,16 +29,17 @@ TEST(XidSnapshotTest, LaterEpochsAreComparedByTheLowBits) {
 }
 
 TEST(XidSnapshotTest, XidsWrapAround) {
-  const XidSnapshot snapshot{
-      .xmin = kEpoch - 5, .xmax = kEpoch + 10, .in_progress = {kEpoch - 5, kEpoch + 4}};
-  EXPECT_TRUE(HasEnded(snapshot, UINT32_MAX - 5));   // kEpoch - 6
-  EXPECT_FALSE(HasEnded(snapshot, UINT32_MAX - 4));  // kEpoch - 5
+  const XidSnapshot snapshot{.xmin = kSecondEpoch - 5,
+                             .xmax = kSecondEpoch + 10,
+                             .in_progress = {kSecondEpoch - 5, kSecondEpoch + 4}};
+  EXPECT_TRUE(HasEnded(snapshot, UINT32_MAX - 5));   // kSecondEpoch - 6
+  EXPECT_FALSE(HasEnded(snapshot, UINT32_MAX - 4));  // kSecondEpoch - 5
   EXPECT_TRUE(HasEnded(snapshot, UINT32_MAX));
   EXPECT_TRUE(HasEnded(snapshot, 3));
   EXPECT_FALSE(HasEnded(snapshot, 4));
   EXPECT_FALSE(HasEnded(snapshot, 10));
 
-  const XidSnapshot before{.xmin = kEpoch - 5, .xmax = kEpoch - 5, .in_progress = {}};
+  const XidSnapshot before{.xmin = kSecondEpoch - 5, .xmax = kSecondEpoch - 5, .in_progress = {}};
   EXPECT_TRUE(HasEnded(before, UINT32_MAX - 5));
   EXPECT_FALSE(HasEnded(before, 3)) << "the xid belongs to the next epoch";
 }

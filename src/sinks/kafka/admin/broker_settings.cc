@@ -8,6 +8,7 @@
 #include "sinks/kafka/client/delivery_error.h"
 #include "sinks/kafka/client/handles.h"
 #include "sinks/kafka/topics/topic_settings.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

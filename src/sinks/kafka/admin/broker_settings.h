@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "walrelay/config.h"
+#include "walrelay/clock.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 // A value is absent if the user may not read the brokers' settings (DESCRIBE_CONFIGS on the
 // cluster), or if the brokers do not have the setting.

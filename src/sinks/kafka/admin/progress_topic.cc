@@ -21,6 +21,7 @@
 #include "sinks/kafka/topics/compacted_topic.h"
 #include "sinks/kafka/topics/progress_error.h"
 #include "sinks/kafka/topics/progress_tail.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

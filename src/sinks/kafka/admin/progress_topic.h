@@ -16,10 +16,12 @@
 #include "sinks/kafka/client/reaper.h"
 #include "sinks/kafka/topics/compacted_topic.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 
 namespace walrelay {
+
+struct Config;
+struct KafkaConfig;
 
 // Uses the topic with a client of its own for each call, on a thread of its own: some requests
 // of librdkafka cannot be interrupted. Not thread-safe.

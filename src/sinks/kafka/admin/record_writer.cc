@@ -11,6 +11,7 @@
 #include "sinks/kafka/client/delivery_error.h"
 #include "sinks/kafka/client/handles.h"
 #include "sinks/kafka/producer/kafka_producer.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
 

@@ -12,10 +12,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/record.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Waits until the brokers have assigned a producer id to a producer like the relay's, without which
 // it sends nothing. Requires IDEMPOTENT_WRITE, or since Kafka 2.8 WRITE on any topic. Writes

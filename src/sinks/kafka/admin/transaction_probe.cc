@@ -9,6 +9,7 @@
 #include "sinks/kafka/client/delivery_error.h"
 #include "sinks/kafka/client/handles.h"
 #include "sinks/kafka/client/transaction_error.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

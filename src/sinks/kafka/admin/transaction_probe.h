@@ -8,9 +8,10 @@
 
 #include "absl/status/status.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Claims `id` with the relay's settings, and sends no record. REQUIRES: no relay uses `id`: it
 // would be fenced. The brokers remember the id for transactional.id.expiration.ms. Blocks for

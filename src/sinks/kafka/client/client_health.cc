@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "sinks/kafka/client/delivery_error.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "walrelay/clock.h"
+#include "walrelay/config/on_error.h"
 
 namespace walrelay {
 

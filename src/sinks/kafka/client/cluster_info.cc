@@ -6,6 +6,7 @@
 #include "sinks/kafka/client/conf.h"
 #include "sinks/kafka/client/delivery_error.h"
 #include "sinks/kafka/client/handles.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

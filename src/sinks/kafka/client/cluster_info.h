@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "walrelay/config.h"
+#include "walrelay/clock.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 // A topic that cannot be used does not fail the query: its error is in `topics`.
 struct ClusterInfo {

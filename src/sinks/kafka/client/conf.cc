@@ -19,6 +19,8 @@
 #include "base/text.h"
 #include "sinks/kafka/client/known_defects.h"
 #include "sinks/kafka/client/timer_slack.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/pipeline.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

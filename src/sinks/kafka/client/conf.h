@@ -9,9 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sinks/kafka/client/handles.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
+struct PipelineConfig;
 
 // Version of the library in use: "2.0.2".
 std::string LibrdkafkaVersion();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

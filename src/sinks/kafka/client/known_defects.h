@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 struct KnownDefect {
   // For the finding of `doctor`.

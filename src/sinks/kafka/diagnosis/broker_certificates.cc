@@ -5,6 +5,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "findings/certificate_check.h"
+#include "walrelay/config/kafka.h"
 
 namespace walrelay {
 

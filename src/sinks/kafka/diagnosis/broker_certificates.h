@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "findings/findings.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 // In separate handshakes; adds no finding without TLS. `brokers`: "host:port".
 // One finding per broker; a certificate that cannot be read is a warning. Blocks for up to three

@@ -16,6 +16,7 @@
 #include "sinks/kafka/topics/topic_creation.h"
 #include "sinks/kafka/topics/topic_info.h"
 #include "sinks/kafka/topics/topic_rules.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

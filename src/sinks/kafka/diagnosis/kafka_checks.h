@@ -6,9 +6,10 @@
 
 #include "findings/findings.h"
 #include "sinks/kafka/topics/topic_info.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Blocks: up to five seconds for each request, and two to three for each broker that cannot be
 // reached. If no bootstrap server responds, only the certificates of the bootstrap servers are

@@ -11,6 +11,7 @@
 #include "sinks/kafka/diagnosis/retention_checks.h"
 #include "sinks/kafka/diagnosis/transaction_checks.h"
 #include "sinks/kafka/diagnosis/write_probe_check.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 

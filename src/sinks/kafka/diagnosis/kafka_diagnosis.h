@@ -8,9 +8,10 @@
 
 #include "findings/sink_diagnosis.h"
 #include "sinks/kafka/topics/topic_info.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 class KafkaDiagnosis final : public SinkDiagnosis {
  public:

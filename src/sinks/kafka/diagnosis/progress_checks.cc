@@ -13,6 +13,7 @@
 #include "stream/gap.h"
 #include "stream/progress_record.h"
 #include "stream/start_position.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -6,11 +6,12 @@
 
 #include "findings/findings.h"
 #include "sinks/kafka/topics/topic_info.h"
-#include "walrelay/config.h"
 #include "walrelay/progress.h"
 #include "walrelay/replication_source.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Reads the topic, but neither creates it nor writes to it. Blocks as long as brokers send records.
 // `source`: server and slot, as read before the call, because a running relay confirms the slot

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "sinks/kafka/topics/topic_retention.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -7,9 +7,10 @@
 #include "findings/findings.h"
 #include "sinks/kafka/topics/topic_info.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Compares the topics' retention with the age of the oldest event that is not published; nullopt:
 // none is known. The dead-letter topic is not compared. Needs no server.

@@ -10,6 +10,7 @@
 #include "route/topic_name.h"
 #include "sinks/kafka/topics/topic_creation.h"
 #include "sinks/kafka/topics/topic_rules.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

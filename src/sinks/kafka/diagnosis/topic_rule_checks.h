@@ -7,9 +7,11 @@
 #include "findings/findings.h"
 #include "sinks/kafka/topics/topic_info.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
+struct TopicsConfig;
 
 // Compares each topic with its rule. Nothing is found without rules. A setting that this user may
 // not read is not compared.

@@ -11,6 +11,7 @@
 #include "sinks/kafka/client/conf.h"
 #include "sinks/kafka/client/known_defects.h"
 #include "stream/progress_record.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

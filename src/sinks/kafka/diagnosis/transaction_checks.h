@@ -8,9 +8,10 @@
 #include "findings/findings.h"
 #include "sinks/kafka/admin/broker_settings.h"
 #include "sinks/kafka/topics/topic_info.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Claims a transactional id of its own, "walrelay.<pipeline.id>.doctor", which no relay uses, and
 // sends no record. `database`: "" if it is unknown; then the id is not claimed unless pipeline.id

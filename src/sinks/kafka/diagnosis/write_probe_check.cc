@@ -6,6 +6,7 @@
 #include "route/topic_name.h"
 #include "sinks/kafka/admin/record_writer.h"
 #include "sinks/kafka/topics/topic_info.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -4,9 +4,10 @@
 #include <string>
 
 #include "findings/findings.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Writes one record to `topic`, which remains there. An invalid name is a finding (WR-3005) and
 // writes nothing. Blocks for at most ten seconds, and at most twenty more to determine the cause

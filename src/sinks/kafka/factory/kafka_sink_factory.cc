@@ -11,6 +11,7 @@
 #include "sinks/kafka/topics/topic_reader.h"
 #include "sinks/kafka/topics/topic_retention.h"
 #include "sinks/kafka/topics/topic_scanner.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -13,10 +13,11 @@
 
 #include "sinks/kafka/client/reaper.h"
 #include "sinks/kafka/topics/topic_info.h"
-#include "walrelay/config.h"
 #include "walrelay/sink_factory.h"
 
 namespace walrelay {
+
+struct Config;
 
 class KafkaSinkFactory final : public SinkFactory {
  public:

@@ -10,6 +10,7 @@
 #include "base/secret_file.h"
 #include "config/option.h"
 #include "sinks/kafka/client/conf.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -1,10 +1,11 @@
 // Checks of the section [kafka] that need no connection.
 #pragma once
 
-#include "walrelay/config.h"
 #include "walrelay/sink_factory.h"
 
 namespace walrelay {
+
+struct Config;
 
 // Passes on every error of the section that only librdkafka and the files of this machine can tell:
 // WR-1003, WR-1005, WR-1006, WR-1009, WR-4006, WR-4013. Reads the files that the section names, but

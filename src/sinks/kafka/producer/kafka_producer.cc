@@ -23,6 +23,8 @@
 #include "sinks/kafka/topics/topic_creation.h"
 #include "sinks/kafka/topics/topic_retention.h"
 #include "sinks/kafka/topics/topic_settings.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -40,7 +40,7 @@
 #include "sinks/kafka/producer/transaction_thread.h"
 #include "sinks/kafka/topics/tail_reader.h"
 #include "sinks/kafka/topics/topic_creator.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/sink.h"
 
 namespace walrelay {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "sinks/kafka/topics/topic_creation.h"
 #include "sinks/kafka/topics/topic_rules.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -32,7 +32,7 @@
 #include "sinks/kafka/topics/topic_creator.h"
 #include "stream/stored_events.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/record.h"
 #include "walrelay/sink.h"
 

@@ -15,6 +15,7 @@
 #include "sinks/kafka/topics/topic_creation.h"
 #include "sinks/kafka/topics/topic_rules.h"
 #include "sinks/kafka/topics/topic_settings.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

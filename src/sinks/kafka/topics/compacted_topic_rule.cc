@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "walrelay/config/kafka.h"
+
 namespace walrelay {
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sinks/kafka/topics/topic_settings.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
 
 namespace walrelay {
 

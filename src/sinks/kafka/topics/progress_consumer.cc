@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -16,9 +16,10 @@
 #include "absl/status/statusor.h"
 #include "sinks/kafka/client/conf.h"
 #include "sinks/kafka/client/handles.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 // The configuration of a consumer that reads the progress topic. Errors: those of
 // MakeConsumerConf().

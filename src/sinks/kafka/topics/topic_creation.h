@@ -12,9 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sinks/kafka/topics/topic_creator.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
+struct TopicRule;
+struct TopicsConfig;
 
 // Sends a request that creates these topics, by the rules of `topics`. Does not block: the answer
 // is an event of `replies`, RD_KAFKA_EVENT_CREATETOPICS_RESULT, also if no broker answers.

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "walrelay/config.h"
+#include "walrelay/clock.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 // Partitions without a leader accept no record. With fewer in-sync replicas than
 // min.insync.replicas, acks=all is refused.

@@ -8,6 +8,7 @@
 #include "sinks/kafka/client/conf.h"
 #include "sinks/kafka/client/handles.h"
 #include "sinks/kafka/topics/topic_scanner.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -8,10 +8,11 @@
 
 #include "absl/status/statusor.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/sink_factory.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 // Sorted by topic, partition, offset. A topic that does not exist has no records. With `since`,
 // only the first record at that time or later and all records after it.

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "route/topic_name.h"
+#include "walrelay/config/kafka.h"
 
 namespace walrelay {
 namespace {

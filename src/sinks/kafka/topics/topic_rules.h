@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "walrelay/config.h"
-
 namespace walrelay {
+
+struct TopicRule;
+struct TopicsConfig;
 
 // The first rule that matches the topic's name; without one, a rule that leaves everything to the
 // brokers. The result refers to `topics`, or lives as long as the process.

@@ -10,6 +10,7 @@
 #include "sinks/kafka/client/conf.h"
 #include "sinks/kafka/topics/partition_range.h"
 #include "sinks/kafka/topics/topic_replicas.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -20,10 +20,11 @@
 #include "absl/status/statusor.h"
 #include "sinks/kafka/client/handles.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
 #include "walrelay/sink_factory.h"
 
 namespace walrelay {
+
+struct KafkaConfig;
 
 // A record whose key, value and headers refer to librdkafka's message.
 class ScannedRecord final : public TopicRecord {

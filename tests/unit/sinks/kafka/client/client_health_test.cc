@@ -5,6 +5,7 @@
 #include "fakes/kafka_fixture.h"
 #include "sinks/kafka/client/conf.h"
 #include "sinks/kafka/client/handles.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

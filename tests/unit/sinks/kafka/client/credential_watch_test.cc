@@ -11,11 +11,12 @@
 #include "fakes/temporary_directory.h"
 #include "sinks/kafka/client/conf.h"
 #include "sinks/kafka/client/handles.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{30};
+constexpr std::chrono::seconds kChangeTimeout{30};
 constexpr Micros kInterval = std::chrono::milliseconds(5);
 
 class CredentialWatchTest : public ::testing::Test {
@@ -46,7 +47,7 @@ class CredentialWatchTest : public ::testing::Test {
   }
   template <typename Condition>
   static bool WaitUntil(const Condition& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
+    const auto deadline = std::chrono::steady_clock::now() + kChangeTimeout;
     while (!condition()) {
       if (std::chrono::steady_clock::now() > deadline) {
         return false;

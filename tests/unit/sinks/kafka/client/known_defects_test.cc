@@ -8,6 +8,7 @@
 #include <string>
 
 #include "fakes/status_matchers.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

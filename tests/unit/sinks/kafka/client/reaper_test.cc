@@ -10,7 +10,7 @@
 namespace walrelay {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{30};
+constexpr std::chrono::seconds kReapTimeout{30};
 
 // An object whose destructor waits for `end`.
 class Slow {
@@ -44,7 +44,7 @@ TEST_F(ReaperTest, DestroyReturnsBeforeTheDestructorEnds) {
   EXPECT_EQ(ended_, 0);
   EXPECT_FALSE(reaper_.Wait(Micros(1000)));
   may_end_.set_value();
-  EXPECT_TRUE(reaper_.Wait(kTimeout));
+  EXPECT_TRUE(reaper_.Wait(kReapTimeout));
   EXPECT_EQ(ended_, Reaper::kMax);
 }
 
@@ -55,7 +55,7 @@ TEST_F(ReaperTest, HasRoomUntilItIsFull) {
   }
   EXPECT_FALSE(reaper_.HasRoom());
   may_end_.set_value();
-  EXPECT_TRUE(reaper_.Wait(kTimeout));
+  EXPECT_TRUE(reaper_.Wait(kReapTimeout));
   EXPECT_TRUE(reaper_.HasRoom());
 }
 
@@ -67,8 +67,8 @@ TEST_F(ReaperTest, ConcurrentDestructionsAreBounded) {
       std::async(std::launch::async, [this] { reaper_.Destroy(NewSlow()); });
   EXPECT_EQ(one_more.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   may_end_.set_value();
-  EXPECT_EQ(one_more.wait_for(kTimeout), std::future_status::ready);
-  EXPECT_TRUE(reaper_.Wait(kTimeout));
+  EXPECT_EQ(one_more.wait_for(kReapTimeout), std::future_status::ready);
+  EXPECT_TRUE(reaper_.Wait(kReapTimeout));
   EXPECT_EQ(ended_, Reaper::kMax + 1);
 }
 
@@ -88,7 +88,7 @@ TEST_F(ReaperTest, ThreadsMayOutliveTheReaper) {
     reaper.Destroy(std::unique_ptr<Object>(new Object{end.get_future().share(), ended}));
   }
   end.set_value();
-  EXPECT_EQ(ended.get_future().wait_for(kTimeout), std::future_status::ready);
+  EXPECT_EQ(ended.get_future().wait_for(kReapTimeout), std::future_status::ready);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "sinks/kafka/client/conf.h"
 #include "sinks/kafka/client/delivery_error.h"
 #include "sinks/kafka/client/handles.h"
+#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -22,7 +23,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kTimeout{30};
+constexpr seconds kRefreshTimeout{30};
 
 // What a source did and has to do, shared with the test.
 struct Script {
@@ -82,7 +83,7 @@ class TokenRefresherTest : public ::testing::Test {
     return script_.fetched;
   }
   bool WaitForFetches(int count) {
-    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
+    const auto deadline = std::chrono::steady_clock::now() + kRefreshTimeout;
     while (Fetched() < count && std::chrono::steady_clock::now() < deadline) {
       ::poll(nullptr, 0, 5);
     }
@@ -90,7 +91,7 @@ class TokenRefresherTest : public ::testing::Test {
   }
   // The client's next error event.
   absl::Status NextError() {
-    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
+    const auto deadline = std::chrono::steady_clock::now() + kRefreshTimeout;
     while (std::chrono::steady_clock::now() < deadline) {
       const KafkaEvent event(rd_kafka_queue_poll(queue_.get(), 100));
       if (event != nullptr && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_ERROR) {

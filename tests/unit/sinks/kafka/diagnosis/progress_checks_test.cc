@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "walrelay/config.h"
+
 namespace walrelay {
 namespace {
 

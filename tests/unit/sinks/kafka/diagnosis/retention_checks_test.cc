@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "walrelay/config.h"
+
 namespace walrelay {
 namespace {
 

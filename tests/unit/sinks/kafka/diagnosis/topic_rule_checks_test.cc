@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "walrelay/config.h"
+
 namespace walrelay {
 namespace {
 

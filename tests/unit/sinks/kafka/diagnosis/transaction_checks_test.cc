@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "walrelay/config.h"
+
 namespace walrelay {
 namespace {
 

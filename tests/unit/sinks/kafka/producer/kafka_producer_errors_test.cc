@@ -4,6 +4,7 @@
 
 #include "fakes/kafka_fixture.h"
 #include "sinks/kafka/producer/kafka_producer.h"
+#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {

@@ -7,6 +7,8 @@
 
 #include <map>
 
+#include "walrelay/config.h"
+
 namespace walrelay {
 namespace {
 

@@ -29,7 +29,7 @@ TEST(ProgressErrorTest, LeavesOtherErrorsAndSuccessAlone) {
 
 TEST(ProgressErrorTest, TheRemedyNamesTheTopic) {
   EXPECT_THAT(RemedyFor(AboutProgress(Error(ErrorCode::kTopicDenied, "no"), "orders.progress")),
-              testing::HasSubstr("--topic orders.progress"));
+              ::testing::HasSubstr("--topic orders.progress"));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "walrelay/config.h"
+
 namespace walrelay {
 namespace {
 

@@ -1,0 +1,41 @@
+// ConfigErrors: collects the errors in the values of a configuration.
+//
+// A message begins with the option's name, and ends with the value if that value alone is wrong.
+// Not thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "config/option.h"
+#include "config/problems.h"
+
+namespace walrelay {
+
+class ConfigErrors {
+ public:
+  // `config` must outlive it.
+  explicit ConfigErrors(const Config& config) : config_(config) {}
+
+  // WR-1003 with this text.
+  void Reject(std::string option, std::string_view what, std::string_view hint = {});
+  // The same of an option that is missing because another one requires it.
+  void RejectMissing(std::string option, std::string required_by, std::string_view what);
+  // "source.slot: expected `what`, got "Y"".
+  void Expect(const Option& option, std::string_view what);
+  void Expect(std::string_view option, std::string_view what);
+  // An error that was found elsewhere. REQUIRES: !error.ok().
+  void Add(std::string option, absl::Status error);
+
+  // The errors, in the order in which they were found.
+  std::vector<OptionError> Take() { return std::move(errors_); }
+
+ private:
+  const Config& config_;
+  std::vector<OptionError> errors_;
+};
+
+}  // namespace walrelay
