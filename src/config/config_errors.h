@@ -20,17 +20,18 @@ class ConfigErrors {
   // `config` must outlive it.
   explicit ConfigErrors(const Config& config) : config_(config) {}
 
-  // WR-1003 with this text.
+  // Adds WR-1003 with this text.
   void Reject(std::string option, std::string_view what, std::string_view hint = {});
-  // The same of an option that is missing because another one requires it.
+  // Adds WR-1003 for an option that is missing because `required_by` needs it.
   void RejectMissing(std::string option, std::string required_by, std::string_view what);
-  // "source.slot: expected `what`, got "Y"".
+  // Adds "source.slot: expected `what`, got "Y"", with the value that the option has. REQUIRES: an
+  // option has the name (WR_CHECK).
   void Expect(const Option& option, std::string_view what);
   void Expect(std::string_view option, std::string_view what);
-  // An error that was found elsewhere. REQUIRES: !error.ok().
+  // Adds an error that was found elsewhere. REQUIRES: !error.ok() (WR_CHECK).
   void Add(std::string option, absl::Status error);
 
-  // The errors, in the order in which they were found.
+  // Returns the errors in the order in which they were added.
   std::vector<OptionError> Take() { return std::move(errors_); }
 
  private:

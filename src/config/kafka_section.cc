@@ -23,6 +23,10 @@
 namespace walrelay {
 namespace {
 
+// Kafka's names, passed to librdkafka as they are.
+constexpr std::string_view kSecurityProtocols[] = {"PLAINTEXT", "SSL", "SASL_PLAINTEXT",
+                                                   "SASL_SSL"};
+
 // A list is Kafka's usual form elsewhere, so the message says what to write.
 absl::Status SetBrokers(Config& config, const RawValue& value) {
   const auto* list = std::get_if<std::vector<std::string>>(&value);
@@ -54,11 +58,10 @@ std::string BrokerError(std::string_view server) {
   server.remove_prefix(std::min(server.find_first_not_of(' '), server.size()));
   server = server.substr(0, server.find_last_not_of(' ') + 1);
   if (const size_t scheme = server.find("://"); scheme != std::string_view::npos) {
-    constexpr std::string_view kProtocols[] = {"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"};
     std::string name(server.substr(0, scheme));
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    if (std::find(std::begin(kProtocols), std::end(kProtocols), name) == std::end(kProtocols)) {
+    if (std::ranges::find(kSecurityProtocols, name) == std::end(kSecurityProtocols)) {
       return fmt::format("; \"{}\" is no protocol of Kafka, write \"{}\"",
                          Printable(server.substr(0, scheme + 3), 20),
                          Printable(server.substr(scheme + 3), 80));
@@ -79,8 +82,6 @@ constexpr auto kAws = &KafkaConfig::aws;
 
 // Values of librdkafka, passed to it as they are.
 constexpr std::string_view kCompressions[] = {"none", "lz4", "zstd", "gzip", "snappy"};
-constexpr std::string_view kSecurityProtocols[] = {"PLAINTEXT", "SSL", "SASL_PLAINTEXT",
-                                                   "SASL_SSL"};
 constexpr std::string_view kSaslMechanisms[] = {"PLAIN",       "SCRAM-SHA-256", "SCRAM-SHA-512",
                                                 "OAUTHBEARER", "AWS_MSK_IAM",   "GSSAPI"};
 
@@ -95,6 +96,7 @@ constexpr Option kKafkaRows[] = {
     Row<kKafka, &KafkaConfig::client_id>("kafka", "client_id", kString, "The Kafka `client.id`."),
     Row<kKafka, &KafkaConfig::compression>("kafka", "compression", kChoice,
                                            "Compression of record batches.", kCompressions),
+    // The range of librdkafka's message.max.bytes, which it would name in its own error.
     Within(SizeRow<kKafka, &KafkaConfig::max_record_bytes>(
                "kafka", "max_record_bytes",
                "The largest record to send; at most the topics' `max.message.bytes`."),
@@ -103,6 +105,7 @@ constexpr Option kKafkaRows[] = {
              return config.kafka.max_record_bytes >= 1'000 &&
                     config.kafka.max_record_bytes <= 1'000'000'000;
            }),
+    // Up to the maximum of librdkafka's batch.size.
     Within(SizeRow<kKafka, &KafkaConfig::max_batch_bytes>(
                "kafka", "max_batch_bytes",
                "The largest batch of records. Brokers compare a topic's `max.message.bytes` with "
@@ -156,6 +159,7 @@ constexpr Option kKafkaRows[] = {
              return config.kafka.progress_topic.empty() ||
                     CheckTopicName(config.kafka.progress_topic).ok();
            }),
+    // A transaction stays open for at most a third of it while brokers answer.
     Within(
         Row<kKafka, &KafkaConfig::transaction_timeout>(
             "kafka", "transaction_timeout", kDuration,

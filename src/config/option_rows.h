@@ -25,8 +25,7 @@ inline std::string ShowCommand(const std::vector<std::string>& command) {
   return ToToml(command.size() < 2 ? command : std::vector<std::string>{command.front(), "***"});
 }
 
-// A member of a section's struct.
-// The commonest row: type and text form follow from the member's type.
+// The row of a member of a section's struct: type and text form follow from the member's type.
 // The views must be of literals, `choices` of a constant: a row stores them. A row of type kChoice
 // whose member is text is checked by ApplyOption() only.
 template <auto Section, auto Member>
@@ -91,7 +90,11 @@ constexpr Option SizeRow(std::string_view section, std::string_view key, std::st
             }
             return ParseInto(text != nullptr ? RawValue(*bytes) : value, config.*Section.*Member);
           },
-          [](const Config& config) { return TomlString(FormatSize(config.*Section.*Member)); }};
+          [](const Config& config) {
+            const int64_t bytes = config.*Section.*Member;
+            // Only a value that was not parsed is negative; the message that refuses it shows it.
+            return bytes < 0 ? ToToml(bytes) : TomlString(FormatSize(bytes));
+          }};
 }
 
 // A column of the first table; the loader copies the names to the tables that do not override them.
@@ -126,7 +129,7 @@ constexpr Option FormatRow(std::string_view key, std::string_view doc) {
           [](const Config& config) { return ToToml(config.format.*Part.*Member); }};
 }
 
-// The same row with a range.
+// Returns the row with a range.
 constexpr Option Within(Option option, std::string_view expected,
                         bool (*holds)(const Config& config)) {
   option.range = {expected, holds};

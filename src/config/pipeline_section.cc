@@ -11,6 +11,7 @@ using enum OptionType;
 constexpr auto kPipeline = &Config::pipeline;
 
 constexpr Option kPipelineRows[] = {
+    // The id is a part of the name of the progress topic.
     Within(Row<kPipeline, &PipelineConfig::id>(
                "pipeline", "id", kString,
                "The name of the pipeline in Kafka. Must be unique in the Kafka cluster, and the "

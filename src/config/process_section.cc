@@ -12,6 +12,7 @@ constexpr Option kProcessRows[] = {
         "http", "listen", kString,
         "`address:port` for `/status`, `/livez`, `/readyz` and `/metrics`; `\"\"`: no HTTP "
         "server. GET only, no secrets, no TLS: keep it on loopback or inside the pod."),
+    // Each poll is a query on the primary.
     Within(Row<&Config::metrics, &MetricsConfig::slot_poll_interval>(
                "metrics", "slot_poll_interval", kDuration,
                "How often walrelay polls the slot, over a separate connection."),

@@ -22,6 +22,7 @@ constexpr Option kPruneRows[] = {
                                                "The time between two passes over the tables."),
            "at least \"1s\"",
            [](const Config& config) { return config.prune.interval >= std::chrono::seconds(1); }),
+    // A statement with more rows would hold its locks for long.
     Within(Row<kPrune, &PruneConfig::batch_rows>(
                "prune", "batch_rows", kInteger,
                "About how many rows one statement deletes or marks, in a transaction of its own."),

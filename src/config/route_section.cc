@@ -91,7 +91,7 @@ constexpr Option kRouteRows[] = {
 };
 
 // If a record has two headers of one name, some readers take the first, and others the last.
-void CheckCommitTimeHeader(const Config& config, ConfigErrors& errors) {
+void CheckCommitTimeHeader(const Config& config, ConfigNeeds /*needs*/, ConfigErrors& errors) {
   constexpr std::string_view kOfRecords[] = {"id",          "event_type", "trace_id",
                                              "traceparent", "tracestate", "wr-pos"};
   const std::string& name = config.route.commit_time_header;
@@ -113,12 +113,8 @@ void CheckCommitTimeHeader(const Config& config, ConfigErrors& errors) {
   }
 }
 
-void CheckRoute(const Config& config, ConfigNeeds /*needs*/, ConfigErrors& errors) {
-  CheckCommitTimeHeader(config, errors);
-}
-
 }  // namespace
 
-const Section kRouteSection = {kRouteRows, CheckRoute};
+const Section kRouteSection = {kRouteRows, CheckCommitTimeHeader};
 
 }  // namespace walrelay

@@ -2,8 +2,8 @@
 // values.
 //
 // Each section has a source of its own, SECTION_section.cc. To add an option, add a member to the
-// section's struct (walrelay/config/) and a row here; a rule that concerns several sections is in
-// the last of them.
+// section's struct (walrelay/config/) and a row here; a rule between sections is in any one of
+// them.
 #pragma once
 
 #include <span>
@@ -14,10 +14,10 @@
 namespace walrelay {
 
 struct Section {
-  // In the order of the reference. Also of its parts, such as [source.columns].
+  // In the order of the reference, with those of the section's parts, such as [source.columns].
   std::span<const Option> options;
-  // Adds the errors that more than one value decides, or that a range cannot express. nullptr:
-  // there is no such rule.
+  // Adds the errors that more than one value decides, or that a range cannot express. nullptr if
+  // ranges express all rules of the section.
   void (*check)(const Config& config, ConfigNeeds needs, ConfigErrors& errors) = nullptr;
 };
 

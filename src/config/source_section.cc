@@ -40,7 +40,7 @@ bool IsSourceName(std::string_view name) {
          });
 }
 
-// In bytes, and logical_decoding_work_mem in kB.
+// Postgres limits logical_decoding_work_mem, which is in kB.
 bool IsDecodingMemory(int64_t bytes) {
   constexpr int64_t kMin = 64 * 1024;
   constexpr int64_t kMax = int64_t{2147483647} * 1024;

@@ -80,13 +80,15 @@ class RecipesTest(unittest.TestCase):
         self.expect_each(sorted(set(makers)), text("src/daemon/daemon.cc"), "src/daemon/daemon.cc")
 
     def test_options(self) -> None:
-        for section in sorted((ROOT / "src/config").glob("*_section.cc")):
-            rows = re.findall(r"Row<&?\w+(?:::\w+)?, &(\w+)::(\w+)>", section.read_text())
-            for struct, member in rows:
-                header = next(path for path in (ROOT / "include/walrelay/config").glob("*.h")
-                              if f"struct {struct} {{" in path.read_text())
-                self.assertRegex(header.read_text(), rf"\b{member}\b")
-            self.assertTrue(rows, section.name)
+        defined = re.findall(r"^const Section (k\w+) =", sources("src/config"), re.MULTILINE)
+        self.expect_each([f"&{name}" for name in defined], text("src/config/option.cc"), "src/config/option.cc")
+        headers = [path.name for path in (ROOT / "include/walrelay/config").glob("*.h")]
+        included = text("include/walrelay/config.h") + text("include/walrelay/config/source.h")
+        self.expect_each([f"walrelay/config/{name}" for name in headers], included, "include/walrelay/config.h")
+        ranges = re.findall(r"Within\(\s*\w+<[^(]*\(\s*\"([\w.]+)\",\s*\"(\w+)\"", sources("src/config"))
+        self.assertGreater(len(ranges), 10)
+        tests = "\n".join(path.read_text() for path in (ROOT / "tests/unit/config").glob("*_section_test.cc"))
+        self.expect_each([f"{section}.{key}" for section, key in ranges], tests, "tests/unit/config")
 
     def test_formats(self) -> None:
         enum = re.search(r"enum class Format : uint8_t \{([^}]*)\}", text("include/walrelay/config/format.h"))

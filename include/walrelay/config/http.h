@@ -6,7 +6,6 @@
 
 namespace walrelay {
 
-// The listener for probes, metrics and the status page.
 // No TLS and no authentication: meant for loopback or the inside of a pod.
 struct HttpConfig {
   std::string listen = "127.0.0.1:9464";  // "": no HTTP

@@ -6,7 +6,6 @@
 
 namespace walrelay {
 
-// The level and the format of the log.
 struct LogConfig {
   LogLevel level = LogLevel::kInfo;
   LogFormat format = LogFormat::kAuto;

@@ -9,7 +9,6 @@
 
 namespace walrelay {
 
-// How the slot is polled, and how many series there are.
 // slot_poll_interval is at least 100 ms. Topics beyond max_topics share the series "__other__".
 struct MetricsConfig {
   Micros slot_poll_interval = std::chrono::seconds(5);

@@ -3,6 +3,8 @@
 namespace walrelay {
 namespace {
 
+using namespace std::chrono_literals;
+
 using KafkaSectionTest = ConfigValidation;
 
 TEST_F(KafkaSectionTest, BrokersAreHostsAndPorts) {
@@ -57,6 +59,24 @@ TEST_F(KafkaSectionTest, CheckedTopicsExcludeCreationOnDemand) {
   ExpectWrong("kafka.topics.create \"check\" excludes");
   config_.kafka.librdkafka = {{"allow.auto.create.topics", "false"}};
   ExpectValid();
+}
+
+TEST_F(KafkaSectionTest, ProgressTopicHasTheNameOfATopic) {
+  config_.kafka.progress_topic = "progress.of-orders_1";
+  ExpectValid();
+  config_.kafka.progress_topic = "progress of orders";
+  ExpectWrong("kafka.progress_topic: expected the name of a topic");
+}
+
+TEST_F(KafkaSectionTest, TransactionTimeoutHasLimits) {
+  for (const Micros valid : {Micros(10s), Micros(1h)}) {
+    config_.kafka.transaction_timeout = valid;
+    ExpectValid();
+  }
+  for (const Micros wrong : {10s - Micros(1), 1h + Micros(1)}) {
+    config_.kafka.transaction_timeout = wrong;
+    ExpectWrong("kafka.transaction_timeout: expected between \"10s\" and \"1h\"");
+  }
 }
 
 }  // namespace

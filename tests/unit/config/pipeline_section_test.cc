@@ -45,5 +45,14 @@ TEST_F(PipelineSectionTest, ConfirmationWaitsTenSecondsAtMost) {
   ExpectWrong("pipeline.confirm_interval");
 }
 
+TEST_F(PipelineSectionTest, IdIsAPartOfATopicsName) {
+  config_.pipeline.id = std::string(128, 'a');
+  ExpectValid();
+  for (const std::string& wrong : {std::string(129, 'a'), std::string("orders/eu")}) {
+    config_.pipeline.id = wrong;
+    ExpectWrong("pipeline.id: expected at most 128 letters");
+  }
+}
+
 }  // namespace
 }  // namespace walrelay

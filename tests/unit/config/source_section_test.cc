@@ -63,8 +63,9 @@ TEST_F(SourceSectionTest, TimeoutsHaveAMinimum) {
 TEST_F(SourceSectionTest, DecodingMemoryHasTheLimitsOfPostgres) {
   config_.source.decoding_memory = 64 * 1024 - 1;
   ExpectWrong("source.decoding_memory");
-  config_.source.decoding_memory = 0;
-  ExpectValid();
+  config_.source.decoding_memory = -1;
+  ExpectWrong(
+      "source.decoding_memory: expected \"0\", or between \"64KiB\" and \"2047GiB\", got -1");
   config_.source.decoding_memory = int64_t{1} << 41;
   ExpectWrong("source.decoding_memory");
   config_.source.decoding_memory = 64 * 1024;
