@@ -6,13 +6,11 @@
 #include <map>
 #include <string>
 
+#include "fakes/sizes.h"
 #include "status/status_report.h"
 #include "walrelay/error.h"
 
 namespace walrelay::testing {
-
-inline constexpr uint64_t kMiB = uint64_t{1} << 20;
-inline constexpr uint64_t kGiB = uint64_t{1} << 30;
 
 class StatusSample {
  public:

@@ -12,7 +12,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr WallTime kCommitted = std::chrono::sys_days(std::chrono::year(2026) / 11 / 27);
+constexpr WallTime kRefusedAt = std::chrono::sys_days(std::chrono::year(2026) / 11 / 27);
 
 ErrorCode CodeOfRefusal(ErrorCode refusal, const RefusedRecord& record) {
   return CodeOf(RowErrorOf(Error(refusal, "orders: refused"), record));
@@ -20,7 +20,7 @@ ErrorCode CodeOfRefusal(ErrorCode refusal, const RefusedRecord& record) {
 
 ErrorCode OfTime(std::optional<WallTime> time, WallTime commit_time) {
   return CodeOfRefusal(ErrorCode::kRecordTimeRefused,
-                       {.bytes = 100, .time = time, .commit_time = commit_time, .now = kCommitted});
+                       {.bytes = 100, .time = time, .commit_time = commit_time, .now = kRefusedAt});
 }
 
 TEST(RowErrorsTest, OnlyErrorsOfTheRowFollowAPolicy) {
@@ -58,37 +58,37 @@ TEST(RowErrorsTest, RemedyRecommendsSkippingOnlyForTheRow) {
 }
 
 TEST(RowErrorsTest, CommitTimeIsNeverTheFaultOfTheRow) {
-  EXPECT_EQ(OfTime(kCommitted + hours(2), kCommitted + hours(2)), ErrorCode::kRecordTimeRefused);
-  EXPECT_EQ(OfTime(kCommitted - hours(999), kCommitted - hours(999)),
+  EXPECT_EQ(OfTime(kRefusedAt + hours(2), kRefusedAt + hours(2)), ErrorCode::kRecordTimeRefused);
+  EXPECT_EQ(OfTime(kRefusedAt - hours(999), kRefusedAt - hours(999)),
             ErrorCode::kRecordTimeRefused);
-  EXPECT_EQ(OfTime(std::nullopt, kCommitted + hours(2)), ErrorCode::kRecordTimeRefused);
+  EXPECT_EQ(OfTime(std::nullopt, kRefusedAt + hours(2)), ErrorCode::kRecordTimeRefused);
 }
 
 TEST(RowErrorsTest, ColumnWithTheTimeOfTheInsertIsNotTheFaultOfTheRow) {
-  EXPECT_EQ(OfTime(kCommitted + hours(2) - seconds(1), kCommitted + hours(2)),
+  EXPECT_EQ(OfTime(kRefusedAt + hours(2) - seconds(1), kRefusedAt + hours(2)),
             ErrorCode::kRecordTimeRefused);
-  EXPECT_EQ(OfTime(kCommitted - hours(72) - seconds(1), kCommitted - hours(72)),
+  EXPECT_EQ(OfTime(kRefusedAt - hours(72) - seconds(1), kRefusedAt - hours(72)),
             ErrorCode::kRecordTimeRefused);
 }
 
 TEST(RowErrorsTest, OwnTimeIsTheFaultOfTheRowIfItsCommitTimeIsNotTheCause) {
-  EXPECT_EQ(OfTime(kCommitted + hours(2), kCommitted - minutes(5)), ErrorCode::kDeliveryRefused);
-  EXPECT_EQ(OfTime(kCommitted - hours(50'000), kCommitted - hours(1)), ErrorCode::kDeliveryRefused);
+  EXPECT_EQ(OfTime(kRefusedAt + hours(2), kRefusedAt - minutes(5)), ErrorCode::kDeliveryRefused);
+  EXPECT_EQ(OfTime(kRefusedAt - hours(50'000), kRefusedAt - hours(1)), ErrorCode::kDeliveryRefused);
   // Both are wrong: without its own time the row would be refused as well.
-  EXPECT_EQ(OfTime(kCommitted + hours(4), kCommitted + hours(2)), ErrorCode::kRecordTimeRefused);
+  EXPECT_EQ(OfTime(kRefusedAt + hours(4), kRefusedAt + hours(2)), ErrorCode::kRecordTimeRefused);
 }
 
 absl::Status TimeRefused(std::optional<WallTime> time) {
   return RowErrorOf(Error(ErrorCode::kRecordTimeRefused, "orders: refused"),
-                    {.time = time, .commit_time = time.value_or(kCommitted), .now = kCommitted});
+                    {.time = time, .commit_time = time.value_or(kRefusedAt), .now = kRefusedAt});
 }
 
 TEST(RowErrorsTest, RefusedTimeNamesTheSkewAndTheSetting) {
-  const absl::Status ahead = TimeRefused(kCommitted + hours(2));
+  const absl::Status ahead = TimeRefused(kRefusedAt + hours(2));
   EXPECT_THAT(ahead, HasError(ErrorCode::kRecordTimeRefused,
                               "2026-11-27T02:00:00.000000Z, 2 h ahead of this machine's clock"));
   EXPECT_NE(RemedyFor(ahead).find("message.timestamp.after.max.ms"), std::string::npos);
-  const absl::Status behind = TimeRefused(kCommitted - hours(30));
+  const absl::Status behind = TimeRefused(kRefusedAt - hours(30));
   EXPECT_THAT(behind, HasError(ErrorCode::kRecordTimeRefused, "before this machine's clock"));
   EXPECT_NE(RemedyFor(behind).find("message.timestamp.before.max.ms"), std::string::npos);
   EXPECT_THAT(TimeRefused(std::nullopt),

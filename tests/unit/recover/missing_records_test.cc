@@ -2,25 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
+#include "fakes/fake_tails.h"
 #include "fakes/status_matchers.h"
 
 namespace walrelay {
 namespace {
 
-class FakeTails final : public TopicTails {
- public:
-  absl::StatusOr<std::string> Read(const std::string& /*topic*/, std::optional<WallTime> /*since*/,
-                                   const OnRecord& on_record) override {
-    for (const auto& [key, id] : stored) {
-      WR_RETURN_IF_ERROR(on_record(key, "v", id));
-    }
-    return "";
-  }
-
-  std::set<std::pair<std::string, std::string>> stored;
-};
+using testing::FakeTails;
 
 class MissingRecordsTest : public ::testing::Test {
  protected:
@@ -38,14 +26,14 @@ class MissingRecordsTest : public ::testing::Test {
 };
 
 TEST_F(MissingRecordsTest, ARecordThatTheTopicHasIsNotMissing) {
-  tails_.stored = {{"a", "1"}};
+  tails_.topics["t"] = {{"a", "v", "1"}};
   EXPECT_FALSE(IsMissing("a", "1"));
   EXPECT_TRUE(IsMissing("a", "2"));
   EXPECT_EQ(missing_.overtaken(), 0u);
 }
 
 TEST_F(MissingRecordsTest, CountsRecordsBehindAMissingOneOfTheirKey) {
-  tails_.stored = {{"a", "3"}, {"b", "2"}};
+  tails_.topics["t"] = {{"a", "v", "3"}, {"b", "v", "2"}};
   EXPECT_TRUE(IsMissing("a", "1"));
   EXPECT_FALSE(IsMissing("b", "2"));
   EXPECT_FALSE(IsMissing("a", "3"));

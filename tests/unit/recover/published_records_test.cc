@@ -2,37 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
+#include "fakes/fake_tails.h"
 #include "fakes/status_matchers.h"
 
 namespace walrelay {
 namespace {
 
-struct Stored {
-  std::string key;
-  std::string value;
-  std::string id;
-};
-
-class ScannedTails final : public TopicTails {
- public:
-  absl::StatusOr<std::string> Read(const std::string& topic, std::optional<WallTime> since,
-                                   const OnRecord& on_record) override {
-    ++reads[topic];
-    asked_since = since;
-    for (const Stored& each : topics[topic]) {
-      WR_RETURN_IF_ERROR(on_record(each.key, each.value, each.id));
-    }
-    return error.ok() ? absl::StatusOr<std::string>(doubt) : error;
-  }
-
-  std::map<std::string, std::vector<Stored>> topics;
-  std::map<std::string, int> reads;
-  std::optional<WallTime> asked_since;
-  std::string doubt;
-  absl::Status error;
-};
+using testing::FakeTails;
 
 class PublishedRecordsTest : public ::testing::Test {
  protected:
@@ -45,7 +21,7 @@ class PublishedRecordsTest : public ::testing::Test {
     return found.ok() && *found;
   }
 
-  ScannedTails tails_;
+  FakeTails tails_;
 };
 
 TEST_F(PublishedRecordsTest, FindsWhatATopicHas) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fakes/pgoutput_writer.h"
+#include "fakes/sample_rows.h"
 #include "fakes/status_matchers.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/type_oids.h"
@@ -21,8 +22,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::TextRow;
 
-constexpr uint32_t kOutbox = 16385;
-const WallTime kCommitTime{Micros(1'795'162'442'000'123)};
+using testing::kCommitTime;
+using testing::kOutbox;
 
 class RouterFormatsTest : public ::testing::Test {
  protected:

@@ -10,6 +10,7 @@
 #include "encode/row_limits.h"
 #include "fakes/allocation_counter.h"
 #include "fakes/pgoutput_writer.h"
+#include "fakes/sample_rows.h"
 #include "fakes/status_matchers.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/type_oids.h"
@@ -23,7 +24,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::PeakBytesDuring;
 
-constexpr uint32_t kLimitedTable = 16385;
+using testing::kOutbox;
 constexpr int64_t kMaxRecord = 100'000;
 constexpr size_t kMaxRaw = RowLimits::For(kMaxRecord).raw_bytes;
 // The documented bounds, as multiples of kafka.max_record_bytes: for a row whose JSON is expanded
@@ -112,11 +113,11 @@ class RowLimitsTest : public ::testing::Test {
     router_.emplace(*Router::Create(source_, route_, format_, "", limits_));
     router_->StartSession(std::array{info_});
     router_->OnRelation(relations_.Replace(std::get<pgoutput::Relation>(*decoder_.Decode(
-        relation_ = testing::RelationMessage(kLimitedTable, "public", "outbox", columns_)))));
+        relation_ = testing::RelationMessage(kOutbox, "public", "outbox", columns_)))));
   }
   absl::StatusOr<Record> Route(const std::vector<std::optional<std::string>>& row) {
-    insert_ = testing::InsertMessage(kLimitedTable, testing::TextRow(row));
-    return router_->Route(kLimitedTable, std::get<pgoutput::Insert>(*decoder_.Decode(insert_)).row,
+    insert_ = testing::InsertMessage(kOutbox, testing::TextRow(row));
+    return router_->Route(kOutbox, std::get<pgoutput::Insert>(*decoder_.Decode(insert_)).row,
                           WallTime());
   }
   absl::StatusOr<Record> RoutePayload(const std::string& payload) {
@@ -127,7 +128,7 @@ class RowLimitsTest : public ::testing::Test {
   SourceConfig source_;
   RouteConfig route_;
   FormatConfig format_;
-  TableInfo info_{.schema = "public", .name = "outbox", .oid = kLimitedTable};
+  TableInfo info_{.schema = "public", .name = "outbox", .oid = kOutbox};
   std::vector<testing::ColumnSpec> columns_ = {{"id", pgoutput::kTextOid},
                                                {"aggregate_type", pgoutput::kTextOid},
                                                {"aggregate_id", pgoutput::kTextOid},
@@ -163,7 +164,7 @@ TEST_F(RowLimitsTest, KeyOfAHugeRowIsNotBuilt) {
   MakeRouter();
   (void)Route({"i", "t", std::string(kMaxRaw + 1, 'k'), "{}"});
   const auto row = std::get<pgoutput::Insert>(*decoder_.Decode(insert_)).row;
-  EXPECT_EQ(router_->KeyOf(kLimitedTable, row), std::nullopt);
+  EXPECT_EQ(router_->KeyOf(kOutbox, row), std::nullopt);
 }
 
 TEST_F(RowLimitsTest, JsonBeyondTheLimitsIsTooLarge) {
@@ -248,10 +249,10 @@ TEST_F(RowLimitsTest, MemoryForBytesIsBounded) {
            {"\\x" + std::string(kMaxRaw - 100, '0'), std::string(kMaxRaw - 100, '\x01'),
             std::string(100 * kMaxRaw, 'x')}) {
         testing::Row row = testing::TextRow({"i", "t", "k", payload});
-        insert_ = testing::InsertMessage(kLimitedTable, row);
+        insert_ = testing::InsertMessage(kOutbox, row);
         const auto tuple = std::get<pgoutput::Insert>(*decoder_.Decode(insert_)).row;
         const size_t peak =
-            PeakBytesDuring([&] { (void)router_->Route(kLimitedTable, tuple, WallTime()); });
+            PeakBytesDuring([&] { (void)router_->Route(kOutbox, tuple, WallTime()); });
         EXPECT_LT(peak, kMaxFactorOfBytes * kMaxRecord);
       }
     }

@@ -8,6 +8,7 @@
 
 #include "fakes/allocation_counter.h"
 #include "fakes/pgoutput_writer.h"
+#include "fakes/sample_rows.h"
 #include "fakes/status_matchers.h"
 #include "pgoutput/decoder.h"
 #include "pgoutput/type_oids.h"
@@ -24,9 +25,9 @@ using ::testing::Optional;
 using testing::TextRow;
 using testing::Value;
 
-constexpr uint32_t kOrders = 16385;
+using testing::kOutbox;
 constexpr uint32_t kOther = 16400;
-const WallTime kRouted{Micros(1'795'162'442'000'123)};
+using testing::kCommitTime;
 
 MATCHER_P2(HeaderIs, name, value, "") {
   *result_listener << arg.name << "=" << arg.value.value_or("NULL");
@@ -57,20 +58,20 @@ class RouterTest : public ::testing::Test {
     router().StartSession(info);
   }
   // Handles a Relation message; true if the router treats the table as an outbox.
-  bool Describe(const std::vector<ColumnSpec>& columns, uint32_t oid = kOrders,
+  bool Describe(const std::vector<ColumnSpec>& columns, uint32_t oid = kOutbox,
                 const char* name = "outbox", const char* schema = "public") {
     bytes_ = testing::RelationMessage(oid, schema, name, columns);
     return router().OnRelation(
         relations_.Replace(std::get<pgoutput::Relation>(*decoder_.Decode(bytes_))));
   }
-  absl::StatusOr<Record> Route(const testing::Row& row, uint32_t oid = kOrders) {
-    return router().Route(oid, Decode(row), kRouted);
+  absl::StatusOr<Record> Route(const testing::Row& row, uint32_t oid = kOutbox) {
+    return router().Route(oid, Decode(row), kCommitTime);
   }
   absl::StatusOr<Record> Route(std::vector<std::optional<std::string>> values) {
     return Route(TextRow(std::move(values)));
   }
   // The record of a row; the row must be routable.
-  Record Routed(const testing::Row& row, uint32_t oid = kOrders) {
+  Record Routed(const testing::Row& row, uint32_t oid = kOutbox) {
     const auto record = Route(row, oid);
     EXPECT_THAT(record, IsOk());
     return record.ok() ? *record : Record();
@@ -79,11 +80,11 @@ class RouterTest : public ::testing::Test {
     return Routed(TextRow(std::move(values)));
   }
   std::optional<std::string_view> TopicOf(std::vector<std::optional<std::string>> values) {
-    return router().TopicOf(kOrders, Decode(TextRow(std::move(values))));
+    return router().TopicOf(kOutbox, Decode(TextRow(std::move(values))));
   }
-  std::string Identify(const testing::Row& row) { return router().Identify(kOrders, Decode(row)); }
+  std::string Identify(const testing::Row& row) { return router().Identify(kOutbox, Decode(row)); }
   pgoutput::Tuple Decode(const testing::Row& row) {
-    bytes_ = testing::InsertMessage(kOrders, row);
+    bytes_ = testing::InsertMessage(kOutbox, row);
     return std::get<pgoutput::Insert>(*decoder_.Decode(bytes_)).row;
   }
   // Created at first use, with the current configuration.
@@ -100,7 +101,7 @@ class RouterTest : public ::testing::Test {
   const std::string id_ = "10711fa5-0000-0000-0000-000000000001";
   SourceConfig source_;
   RouteConfig route_;
-  std::map<std::string, uint32_t> oids_ = {{"outbox", kOrders}};
+  std::map<std::string, uint32_t> oids_ = {{"outbox", kOutbox}};
   std::optional<Router> router_;
   pgoutput::Decoder decoder_;
   pgoutput::RelationCache relations_;
@@ -117,7 +118,7 @@ TEST_F(RouterTest, RowBecomesACompleteRecord) {
               ElementsAre(HeaderIs("id", id_), HeaderIs("event_type", "OrderPlaced"),
                           HeaderIs("trace_id", "00-4bf9-01")));
   EXPECT_EQ(record.partition, std::nullopt);
-  EXPECT_EQ(record.timestamp, kRouted);
+  EXPECT_EQ(record.timestamp, kCommitTime);
 }
 
 TEST_F(RouterTest, TraceContextBecomesHeadersUnchanged) {
@@ -167,8 +168,8 @@ TEST_F(RouterTest, CommitTimeBecomesTheLastHeader) {
                                           HeaderIs("ce_time", "2026-11-20T08:14:02.000123Z")));
   EXPECT_EQ(record.timestamp, std::nullopt);
   // The next transaction has another time.
-  const auto later = router().Route(kOrders, Decode(TextRow({"1", "order", "o", "made", "1"})),
-                                    kRouted + Micros(1));
+  const auto later = router().Route(kOutbox, Decode(TextRow({"1", "order", "o", "made", "1"})),
+                                    kCommitTime + Micros(1));
   ASSERT_THAT(later, IsOk());
   EXPECT_THAT(later->headers.back(), HeaderIs("ce_time", "2026-11-20T08:14:02.000124Z"));
 }
@@ -179,7 +180,7 @@ TEST_F(RouterTest, UnknownCommitTimeIsNeitherAHeaderNorATimestamp) {
   Reconfigure();
   Describe(Canonical());
   const auto record =
-      router().Route(kOrders, Decode(TextRow({id_, "order", "o", "made", "1", "x"})), std::nullopt);
+      router().Route(kOutbox, Decode(TextRow({id_, "order", "o", "made", "1", "x"})), std::nullopt);
   ASSERT_THAT(record, IsOk());
   EXPECT_THAT(record->headers, ElementsAre(HeaderIs("id", id_), HeaderIs("event_type", "made"),
                                            HeaderIs("trace_id", "x")));
@@ -300,13 +301,13 @@ TEST_F(RouterTimestampTest, NowUsesTheProducersTimestamp) {
 
 TEST_F(RouterTimestampTest, CommitUsesTheCommitTime) {
   Use(TimestampSource::kCommit);
-  EXPECT_EQ(RoutedAt("2020-01-01 00:00:00+00"), kRouted);
+  EXPECT_EQ(RoutedAt("2020-01-01 00:00:00+00"), kCommitTime);
 }
 
 TEST_F(RouterTimestampTest, ColumnUsesTheRowsTimeAndNullUsesTheCommitTime) {
   Use(TimestampSource::kColumn);
   EXPECT_EQ(RoutedAt("1970-01-01 00:00:01+00"), WallTime(std::chrono::seconds(1)));
-  EXPECT_EQ(RoutedAt(std::nullopt), kRouted);
+  EXPECT_EQ(RoutedAt(std::nullopt), kCommitTime);
   EXPECT_THAT(Route(RowOf("infinity")), HasError(ErrorCode::kValueInvalid, "\"infinity\""));
 }
 
@@ -320,7 +321,7 @@ TEST_F(RouterTest, RowWithTheWrongColumnCountIsAViolation) {
 
 TEST_F(RouterTest, MissingColumnFailsAtTheFirstRow) {
   EXPECT_TRUE(Describe({{"id"}, {"payload"}}));
-  EXPECT_TRUE(router().IsOutbox(kOrders));
+  EXPECT_TRUE(router().IsOutbox(kOutbox));
   EXPECT_THAT(Route({id_, "1"}), HasError(ErrorCode::kColumnMissing, "aggregate_type"));
 }
 
@@ -335,11 +336,11 @@ TEST_F(RouterTest, OtherTablesAreNotOutboxes) {
   EXPECT_FALSE(Describe(Canonical(), kOther, "other"));
   EXPECT_FALSE(Describe(Canonical(), kOther, "outbox", "billing"));
   EXPECT_FALSE(router().IsOutbox(kOther));
-  EXPECT_TRUE(router().IsOutbox(kOrders));
+  EXPECT_TRUE(router().IsOutbox(kOutbox));
 }
 
 TEST_F(RouterTest, RenamedTableIsRecognizedByItsOid) {
-  EXPECT_TRUE(Describe(Canonical(), kOrders, "outbox_old"));
+  EXPECT_TRUE(Describe(Canonical(), kOutbox, "outbox_old"));
   EXPECT_THAT(Route({id_, "order", "o", "t", "1", "x"}), IsOk());
 }
 
@@ -357,10 +358,10 @@ TEST_F(RouterTest, TableThatNoLongerHasTheNameIsRemoved) {
 
 TEST_F(RouterTest, SessionKeepsNoStateOfThePreviousOne) {
   StartSession();
-  EXPECT_FALSE(router().IsOutbox(kOrders));
+  EXPECT_FALSE(router().IsOutbox(kOutbox));
   oids_["outbox"] = kOther;
   StartSession();
-  EXPECT_FALSE(Describe(Canonical(), kOrders, "outbox_old"));
+  EXPECT_FALSE(Describe(Canonical(), kOutbox, "outbox_old"));
   EXPECT_TRUE(Describe(Canonical(), kOther, "renamed"));
 }
 
@@ -401,15 +402,15 @@ TEST_F(RouterTest, IdentifyMarksUnknownValues) {
 }
 
 TEST_F(RouterTest, KeyOfReturnsTheKeyIfReadable) {
-  EXPECT_THAT(router().KeyOf(kOrders, Decode(TextRow({id_, "not legal", "o", "t", "1", "x"}))),
+  EXPECT_THAT(router().KeyOf(kOutbox, Decode(TextRow({id_, "not legal", "o", "t", "1", "x"}))),
               Optional(std::string_view("o")));
-  EXPECT_EQ(router().KeyOf(kOrders, Decode(TextRow({id_, "order", std::nullopt, "t", "1", "x"}))),
+  EXPECT_EQ(router().KeyOf(kOutbox, Decode(TextRow({id_, "order", std::nullopt, "t", "1", "x"}))),
             std::nullopt);
-  EXPECT_EQ(router().KeyOf(kOrders, Decode(TextRow({id_}))), std::nullopt);
+  EXPECT_EQ(router().KeyOf(kOutbox, Decode(TextRow({id_}))), std::nullopt);
   EXPECT_EQ(router().KeyOf(kOther, Decode(TextRow({id_}))), std::nullopt);
   Describe({{"aggregate_id", pgoutput::kByteaOid}});
-  EXPECT_EQ(router().KeyOf(kOrders, Decode(TextRow({"\\x1"}))), std::nullopt);
-  EXPECT_THAT(router().KeyOf(kOrders, Decode(TextRow({"\\x6b"}))), Optional(std::string_view("k")));
+  EXPECT_EQ(router().KeyOf(kOutbox, Decode(TextRow({"\\x1"}))), std::nullopt);
+  EXPECT_THAT(router().KeyOf(kOutbox, Decode(TextRow({"\\x6b"}))), Optional(std::string_view("k")));
 }
 
 TEST_F(RouterTest, WhatATransformHidesIsNotShown) {
@@ -424,8 +425,8 @@ TEST_F(RouterTest, WhatATransformHidesIsNotShown) {
   const testing::Row row =
       TextRow({id_, "order", "secret", "t", "{}\x01", std::nullopt, "\\x0102"});
   EXPECT_EQ(Identify(row), "id=" + id_ + " key=***");
-  EXPECT_THAT(router().KeyOf(kOrders, Decode(row)), Optional(std::string_view("***")));
-  const pgoutput::Tuple shown = router().PublishedRow(kOrders, Decode(row));
+  EXPECT_THAT(router().KeyOf(kOutbox, Decode(row)), Optional(std::string_view("***")));
+  const pgoutput::Tuple shown = router().PublishedRow(kOutbox, Decode(row));
   ASSERT_EQ(shown.size(), 7u);
   EXPECT_EQ(shown[0].bytes, id_);
   EXPECT_EQ(shown[2].bytes, "***");
@@ -450,10 +451,10 @@ TEST_F(RouterTest, SteadyStateAllocatesNothingPerRow) {
       Value::Binary(std::string(8, '1')),          Value::Null(),
       Value::Text("\\x" + std::string(2000, 'a')), Value::Text("tenant of some length")};
   const pgoutput::Tuple decoded = Decode(row);
-  ASSERT_THAT(router().Route(kOrders, decoded, kRouted), IsOk());
+  ASSERT_THAT(router().Route(kOutbox, decoded, kCommitTime), IsOk());
   EXPECT_EQ(testing::AllocationsDuring([&] {
               for (int i = 0; i < 10'000; ++i) {
-                ASSERT_TRUE(router().Route(kOrders, decoded, kRouted + Micros(i)).ok());
+                ASSERT_TRUE(router().Route(kOutbox, decoded, kCommitTime + Micros(i)).ok());
               }
             }),
             0u);
@@ -473,10 +474,10 @@ TEST_F(RouterTest, TransformsAllocateNothingPerRow) {
   const testing::Row row = TextRow(
       {"1", "order of a customer", "customer-7", "\U0001F600 " + std::string(70'000, 'x'), "{}"});
   const pgoutput::Tuple decoded = Decode(row);
-  ASSERT_THAT(router().Route(kOrders, decoded, kRouted), IsOk());
+  ASSERT_THAT(router().Route(kOutbox, decoded, kCommitTime), IsOk());
   EXPECT_EQ(testing::AllocationsDuring([&] {
               for (int i = 0; i < 100; ++i) {
-                ASSERT_TRUE(router().Route(kOrders, decoded, kRouted).ok());
+                ASSERT_TRUE(router().Route(kOutbox, decoded, kCommitTime).ok());
               }
             }),
             0u);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/sizes.h"
+
 namespace walrelay {
 namespace {
 
@@ -9,8 +11,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr int64_t kGiB = int64_t{1} << 30;
+using testing::kGiB;
+using testing::kMiB;
 
 class SlotForecastTest : public ::testing::Test {
  protected:

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "fakes/sizes.h"
 #include "fakes/status_matchers.h"
 
 namespace walrelay {
@@ -11,17 +12,17 @@ namespace {
 
 using std::chrono::minutes;
 
-constexpr int64_t kRiskMiB = int64_t{1} << 20;
+using testing::kMiB;
 
 // A slot that may retain 100 MiB and has used `percent` of them.
 SlotSample Used(int percent) {
   return {.exists = true,
-          .row = {.restart_lsn = Lsn(static_cast<uint64_t>((1000 - percent) * kRiskMiB)),
-                  .confirmed_flush_lsn = Lsn(static_cast<uint64_t>((1000 - percent) * kRiskMiB)),
+          .row = {.restart_lsn = Lsn(static_cast<uint64_t>((1000 - percent) * kMiB)),
+                  .confirmed_flush_lsn = Lsn(static_cast<uint64_t>((1000 - percent) * kMiB)),
                   .wal_status = "reserved",
-                  .safe_wal_size = (100 - percent) * kRiskMiB},
-          .wal_end = Lsn(1000 * kRiskMiB),
-          .max_retained_bytes = 100 * kRiskMiB};
+                  .safe_wal_size = (100 - percent) * kMiB},
+          .wal_end = Lsn(1000 * kMiB),
+          .max_retained_bytes = 100 * kMiB};
 }
 SlotSample Left(Micros time) {
   SlotSample sample = Used(10);
@@ -67,7 +68,7 @@ TEST(SlotRiskClassifierTest, WithoutALimitThereIsNoRisk) {
 // The operator's limit is 50 MiB, the server's 100 MiB.
 SlotSample UsedOfBudget(int percent, bool drop_slot = false) {
   SlotSample sample = Used(percent / 2);
-  sample.budget = WalRetentionLimit{.bytes = 50 * kRiskMiB, .drop_slot = drop_slot};
+  sample.budget = WalRetentionLimit{.bytes = 50 * kMiB, .drop_slot = drop_slot};
   return sample;
 }
 
@@ -78,23 +79,23 @@ TEST(SlotRiskClassifierTest, LowerLimitApplies) {
   EXPECT_EQ(Classify(UsedOfBudget(96)), SlotRisk::kCritical);
   EXPECT_EQ(Classify(UsedOfBudget(200)), SlotRisk::kCritical);
   SlotSample sample = Used(60);
-  sample.budget = WalRetentionLimit{.bytes = 5000 * kRiskMiB};
+  sample.budget = WalRetentionLimit{.bytes = 5000 * kMiB};
   EXPECT_EQ(Classify(sample), SlotRisk::kNotice);
-  EXPECT_EQ(sample.reserve_bytes(), 40 * kRiskMiB);
+  EXPECT_EQ(sample.reserve_bytes(), 40 * kMiB);
   EXPECT_FALSE(sample.operator_limit_applies());
 }
 
 TEST(SlotRiskClassifierTest, OperatorsLimitAppliesWithoutAServerLimit) {
   SlotSample sample = UsedOfBudget(80);
   sample.row.safe_wal_size.reset();
-  EXPECT_EQ(sample.reserve_bytes(), 10 * kRiskMiB);
+  EXPECT_EQ(sample.reserve_bytes(), 10 * kMiB);
   EXPECT_EQ(Classify(sample), SlotRisk::kWarning);
 }
 
 TEST(SlotRiskClassifierTest, OperatorsLimitIsExceededOnceReached) {
   EXPECT_FALSE(UsedOfBudget(98).past_budget());
   EXPECT_TRUE(UsedOfBudget(100).past_budget());
-  EXPECT_EQ(UsedOfBudget(120).budget_left(), -10 * kRiskMiB);
+  EXPECT_EQ(UsedOfBudget(120).budget_left(), -10 * kMiB);
   SlotSample sample = UsedOfBudget(120);
   sample.row.restart_lsn = Lsn();  // the server has invalidated the slot
   EXPECT_FALSE(sample.past_budget());

@@ -2,29 +2,31 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/sizes.h"
+
 namespace walrelay {
 namespace {
 
 using std::chrono::seconds;
 
-constexpr uint64_t kWalMiB = 1 << 20;
+using testing::kMiB;
 
 // A slot that is confirmed up to 1 MiB, of a server that writes 1 MiB of WAL per sample, waits for
 // a standby, and invalidates the slot at 100 MiB.
 class SlotWatchTest : public ::testing::Test {
  protected:
-  SlotSample Sample(Lsn received = Lsn(kWalMiB)) {
+  SlotSample Sample(Lsn received = Lsn(kMiB)) {
     now_ += seconds(5);
-    wal_end_ += kWalMiB;
+    wal_end_ += kMiB;
     SlotSample sample{.exists = true,
                       .row = {.active = true,
                               .active_pid = 4711,
-                              .restart_lsn = Lsn(kWalMiB),
-                              .confirmed_flush_lsn = Lsn(kWalMiB),
+                              .restart_lsn = Lsn(kMiB),
+                              .confirmed_flush_lsn = Lsn(kMiB),
                               .wal_status = "reserved",
-                              .safe_wal_size = static_cast<int64_t>(100 * kWalMiB - wal_end_)},
+                              .safe_wal_size = static_cast<int64_t>(100 * kMiB - wal_end_)},
                       .wal_end = Lsn(wal_end_),
-                      .max_retained_bytes = static_cast<int64_t>(100 * kWalMiB),
+                      .max_retained_bytes = static_cast<int64_t>(100 * kMiB),
                       .flushed = Lsn(wal_end_),
                       .activity = ReaderActivity{"IPC", "WaitForStandbyConfirmation"}};
     watch_.Add(now_, sample, {4711, received});
@@ -32,7 +34,7 @@ class SlotWatchTest : public ::testing::Test {
   }
 
   MonoTime now_{seconds(1000)};
-  uint64_t wal_end_ = kWalMiB;
+  uint64_t wal_end_ = kMiB;
   SlotWatch watch_;
 };
 
@@ -42,7 +44,7 @@ TEST_F(SlotWatchTest, FiguresNeedEarlierSamples) {
     Sample();
   }
   const SlotSample sample = Sample();
-  EXPECT_NEAR(sample.wal_bytes_per_second.value_or(0), kWalMiB / 5.0, 1);
+  EXPECT_NEAR(sample.wal_bytes_per_second.value_or(0), kMiB / 5.0, 1);
   EXPECT_NEAR(sample.confirmed_bytes_per_second.value_or(-1), 0, 1);
   EXPECT_EQ(sample.lag_age, seconds(5 * 61));
   EXPECT_EQ(sample.time_until_caught_up, std::nullopt);

@@ -2,27 +2,28 @@
 
 #include <gtest/gtest.h>
 
+#include "fakes/sizes.h"
 #include "fakes/status_matchers.h"
 #include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
 
-constexpr int64_t kLimitMiB = int64_t{1} << 20;
+using testing::kMiB;
 
 // A slot that retains 100 MiB, which is the limit.
 class RetainedLimitTest : public ::testing::Test {
  protected:
   RetainedLimitTest() {
-    source_.max_retained_wal = 100 * kLimitMiB;
+    source_.max_retained_wal = 100 * kMiB;
     source_.on_retained_limit = OnRetainedLimit::kDropSlot;
   }
   bool Drops() const { return MustDropSlot(source_, server_, slot_); }
 
   SourceConfig source_;
-  ServerInfo server_{.wal_end = Lsn(1000 * kLimitMiB)};
-  SlotInfo slot_{.restart_lsn = Lsn(900 * kLimitMiB),
-                 .confirmed_flush_lsn = Lsn(950 * kLimitMiB),
+  ServerInfo server_{.wal_end = Lsn(1000 * kMiB)};
+  SlotInfo slot_{.restart_lsn = Lsn(900 * kMiB),
+                 .confirmed_flush_lsn = Lsn(950 * kMiB),
                  .wal_status = "extended"};
 };
 
