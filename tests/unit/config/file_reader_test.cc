@@ -210,137 +210,13 @@ TEST_F(ConfigFileTest, TablesInheritCommonColumnsAndPlacements) {
   EXPECT_EQ(events.placements[1].column, "tenant");
 }
 
-TEST_F(ConfigFileTest, PlacementsHaveColumnTargetAndName) {
-  const Config config = Load(R"toml(
-    [[source.placement]]
-    column = "tenant"
-    to = "header"
-    as = "tenant-id"
-    [[source.placement]]
-    column = "region"
-    [[source.placement]]
-    column = "shard"
-    to = "partition"
-  )toml");
-  const auto& placements = config.source.tables[0].placements;
-  ASSERT_EQ(placements.size(), 3u);
-  EXPECT_EQ(placements[0].column, "tenant");
-  EXPECT_EQ(placements[0].name, "tenant-id");
-  EXPECT_EQ(placements[0].where, Placement::Where::kHeader);
-  EXPECT_EQ(placements[1].name, "region");
-  EXPECT_EQ(placements[1].where, Placement::Where::kHeader);
-  EXPECT_EQ(placements[2].where, Placement::Where::kPartition);
-}
-
-TEST_F(ConfigFileTest, TransformsHaveTheKeysOfTheirKind) {
-  const Config config = Load(R"toml(
-    [[source.transform]]
-    column = "payload"
-    apply = "truncate"
-    length = 20
-    [[source.transform]]
-    column = "name"
-    apply = "mask"
-    length = 0
-    [[source.tables]]
-    name = "a"
-    [[source.tables]]
-    name = "b"
-    transform = [{ column = "mail", apply = "hash", algorithm = "SHA-512/256", salt = "x" }]
-  )toml");
-  ASSERT_EQ(config.source.tables.size(), 2u);
-  const auto& common = config.source.tables[0].transforms;
-  ASSERT_EQ(common.size(), 2u);
-  EXPECT_EQ(common[0], (ColumnTransform{.column = "payload", .length = 20}));
-  EXPECT_EQ(common[1], (ColumnTransform{.column = "name", .kind = ColumnTransform::Kind::kMask}));
-  ASSERT_EQ(config.source.tables[1].transforms.size(), 3u);
-  EXPECT_EQ(config.source.tables[1].transforms[2],
-            (ColumnTransform{.column = "mail",
-                             .kind = ColumnTransform::Kind::kHash,
-                             .algorithm = HashAlgorithm::kSha512To256,
-                             .salt = Secret("x")}));
-}
-
-TEST_F(ConfigFileTest, InvalidTransformIsRejected) {
-  const auto transform = [](const std::string& keys) { return "[[source.transform]]\n" + keys; };
-  ExpectBadValue(transform("column = 'a'"), "requires \"apply\"");
-  ExpectBadValue(transform("apply = 'mask'\nlength = 1"), "requires \"column\"");
-  ExpectBadValue(transform("column = 'a'\napply = 'mask'"), "\"mask\" requires \"length\"");
-  ExpectBadValue(transform("column = 'a'\napply = 'mask'\nlength = 1\nsalt = 'x'"),
-                 "\"mask\" has no \"salt\"");
-  ExpectBadValue(transform("column = 'a'\napply = 'hash'\nsalt = 'x'"),
-                 "\"hash\" requires \"algorithm\"");
-  ExpectBadValue(transform("column = 'a'\napply = 'hash'\nsalt = 'x'\nalgorithm = 'MD2'"),
-                 "expected one of MD5, SHA-1, SHA-224");
-  ExpectBadValue(transform("column = 'a'\napply = 'shorten'\nlength = 1"),
-                 "expected one of truncate, mask, hash, hash_serialized, got \"shorten\"");
-  ExpectBadValue(transform("column = 'a'\napply = 'truncate'\nlength = -1"), "0 to 2147483647");
-  ExpectUnknown(transform("colum = 'a'\napply = 'truncate'\nlength = 1"),
-                "key of a transform \"colum\"");
-  ExpectBadValue("[source]\ntransform = 'x'", "expected an array of tables");
-}
-
 TEST_F(ConfigFileTest, PassThroughAcceptsStringsNumbersAndBooleans) {
   EXPECT_THAT(
       Load("[kafka.librdkafka]\n\"socket.timeout.ms\" = 15000\n\"broker.address.family\" = 'v4'\n"
            "\"socket.keepalive.enable\" = true\n")
           .kafka.librdkafka,
-      ::testing::UnorderedElementsAre(Pair("socket.timeout.ms", "15000"),
-                                      Pair("broker.address.family", "v4"),
-                                      Pair("socket.keepalive.enable", "true")));
-}
-
-TEST_F(ConfigFileTest, TopicRulesAreReadInTheirOrder) {
-  const TopicsConfig topics = Load(R"toml(
-    [kafka.topics]
-    create = "create"
-    [[kafka.topics.rules]]
-    match = "outbox.event.*"
-    partitions = 12
-    replication_factor = 3
-    config = { "retention.ms" = 604800000, "cleanup.policy" = "compact,delete" }
-    [[kafka.topics.rules]]
-    match = "*"
-    partitions = -1
-  )toml")
-                                  .kafka.topics;
-  EXPECT_EQ(topics.create, CreateTopics::kCreate);
-  ASSERT_EQ(topics.rules.size(), 2u);
-  EXPECT_EQ(topics.rules[0].match, "outbox.event.*");
-  EXPECT_EQ(topics.rules[0].partitions, 12);
-  EXPECT_EQ(topics.rules[0].replication_factor, 3);
-  EXPECT_THAT(topics.rules[0].config,
-              UnorderedElementsAre(Pair("retention.ms", "604800000"),
-                                   Pair("cleanup.policy", "compact,delete")));
-  EXPECT_EQ(topics.rules[1].match, "*");
-  EXPECT_EQ(topics.rules[1].partitions, -1);
-  EXPECT_EQ(topics.rules[1].replication_factor, -1);
-}
-
-TEST_F(ConfigFileTest, NoTopicIsCreatedByDefault) {
-  EXPECT_EQ(Load("").kafka.topics.create, CreateTopics::kNever);
-  Flag("kafka.topics.create", "check");
-  EXPECT_EQ(Load("[kafka.topics]\ncreate = 'create'\n").kafka.topics.create, CreateTopics::kCheck);
-}
-
-TEST_F(ConfigFileTest, InvalidTopicRulesAreReported) {
-  ExpectBadValue("[kafka]\ntopics = 5\n", "kafka.topics: expected a table");
-  ExpectBadValue("[kafka.topics]\nrules = 5\n", "expected an array of tables");
-  ExpectBadValue("[kafka.topics]\ncreate = 'always'\n",
-                 "expected one of never, check, create, got \"always\"");
-  ExpectUnknown("[kafka.topics]\nrule = 5\n", "did you mean \"rules\"?");
-  ExpectUnknown("[[kafka.topics.rules]]\nmatsch = 'a'\n",
-                "unknown key of a topic rule \"matsch\"; did you mean \"match\"?");
-  ExpectBadValue("[[kafka.topics.rules]]\npartitions = 1\n", "a topic rule requires a match");
-  ExpectBadValue("[[kafka.topics.rules]]\nmatch = ''\n", "expected a glob");
-  for (const char* count : {"0", "-2", "100001", "'6'", "1.5"}) {
-    ExpectBadValue(fmt::format("[[kafka.topics.rules]]\nmatch = '*'\npartitions = {}\n", count),
-                   "walrelay.toml:3:14: partitions: expected 1 to 100000, or -1");
-  }
-  ExpectBadValue("[[kafka.topics.rules]]\nmatch = '*'\nreplication_factor = 10001\n",
-                 "replication_factor: expected 1 to 10000");
-  ExpectBadValue("[[kafka.topics.rules]]\nmatch = '*'\nconfig = { retention.ms = 1 }\n",
-                 "a name that contains a dot must be in quotes: \"retention.ms\"");
+      UnorderedElementsAre(Pair("socket.timeout.ms", "15000"), Pair("broker.address.family", "v4"),
+                           Pair("socket.keepalive.enable", "true")));
 }
 
 TEST_F(ConfigFileTest, PassThroughFlagOverridesTheFile) {
@@ -477,17 +353,6 @@ TEST_F(ConfigFileTest, ValueOfAWrongTypeIsReportedWithPositionAndExpectedType) {
   ExpectBadValue("[pipeline]\nmax_in_flight_bytes = 0\n", "from 1 up");
   ExpectBadValue("[pipeline]\nmax_in_flight_bytes = '0'\n", "a size such as \"64MiB\"");
   ExpectBadValue("[source]\nslot = { a = 1 }\n", "source.slot: expected a string");
-}
-
-TEST_F(ConfigFileTest, InvalidPlacementsAreReported) {
-  ExpectBadValue("[[source.placement]]\nto = 'header'\n",
-                 "walrelay.toml:1:1: source.placement: a placement requires a column");
-  ExpectBadValue("[[source.placement]]\ncolumn = ''\n",
-                 "walrelay.toml:2:10: source.placement.column: expected a name");
-  ExpectBadValue("[[source.placement]]\ncolumn = 1\n", "expected a name");
-  ExpectBadValue("[[source.placement]]\ncolumn = 'a'\nto = 'body'\n",
-                 "\"envelope\" or \"partition\"");
-  ExpectBadValue("[[source.placement]]\ncolumn = 'a'\nas = ''\n", "expected a name");
 }
 
 TEST_F(ConfigFileTest, InvalidTablesAreReported) {
