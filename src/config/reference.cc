@@ -47,7 +47,7 @@ security_protocol = "SSL"
 Write durations as `"250ms"`, `"30s"`, `"1h30m"`; sizes as `"64MiB"` or in bytes.
 )";
 
-constexpr std::string_view kTables = R"(
+constexpr std::string_view kTablesText = R"(
 ### `[[source.placement]]`
 
 Publishes further columns as headers, as members of an envelope, or as the partition (Debezium's
@@ -109,7 +109,7 @@ placement = [{ column = "tenant", to = "header" }]
 ```
 )";
 
-constexpr std::string_view kPassThrough = R"(
+constexpr std::string_view kPassThroughText = R"(
 ### `[kafka.librdkafka]`
 
 Any other property of librdkafka by its own name, validated by librdkafka. walrelay rejects properties that its
@@ -123,7 +123,7 @@ guarantees depend on: `acks`, `enable.idempotence`, `enable.gapless.guarantee`, 
 ```
 )";
 
-constexpr std::string_view kTopicRules = R"(
+constexpr std::string_view kTopicRulesText = R"(
 ### `[[kafka.topics.rules]]`
 
 How walrelay creates a topic: the first rule whose `match` fits its name applies. What a rule omits, and a topic
@@ -144,12 +144,12 @@ config = { "retention.ms" = 604800000, "min.insync.replicas" = 2 }
 // The text that follows a section's table: what is not an option and needs an example.
 std::string_view AfterSection(std::string_view section) {
   if (section == "source.columns") {
-    return kTables;
+    return kTablesText;
   }
   if (section == "kafka.topics") {
-    return kTopicRules;
+    return kTopicRulesText;
   }
-  return section == "kafka" ? kPassThrough : "";
+  return section == "kafka" ? kPassThroughText : "";
 }
 
 // A choice is shown by its values.
