@@ -62,7 +62,7 @@ class Preflight {
     Add("source.dsn", CheckSourceName(config_.source));
     if (!config_.prune.dsn.empty()) {
       CheckSecret("prune.password_file", config_.prune.password_file);
-      CheckLogin("prune.dsn", PruneLogin(config_), ConnectionPurpose::kSetup);
+      CheckLogin("prune.dsn", PruneLogin(config_.source, config_.prune), ConnectionPurpose::kSetup);
     }
   }
 

@@ -73,7 +73,7 @@ absl::StatusOr<PruneOutcome> Prune(const Config& config, const PruneFlags& flags
   if (proof && flags.older_rows_published) {
     proof = IncludeOlderRows(*std::move(proof));
   }
-  return RunPrunePass(config, proof, action, -1, [](uint64_t, Micros pause) {
+  return RunPrunePass(config.source, config.prune, proof, action, -1, [](uint64_t, Micros pause) {
     std::this_thread::sleep_for(pause);  // prune.max_rows_per_second
     return true;
   });

@@ -150,8 +150,8 @@ absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Conf
 absl::StatusOr<RecordAges> ReadAges(const Config& config, const RepublishFlags& flags,
                                     RowSelection selection, const Clock& clock) {
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
-  WR_ASSIGN_OR_RETURN(RowReader reader,
-                      RowReader::Open(std::move(connection), config, std::move(selection)));
+  WR_ASSIGN_OR_RETURN(RowReader reader, RowReader::Open(std::move(connection), config.source,
+                                                        config.route, std::move(selection)));
   RecordAges ages;
   RowPublisher::Options options;
   options.policy = [](const absl::Status&) { return OnError::kSkip; };
@@ -181,8 +181,8 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config.source));
   const size_t ids = selection.ids.size();
   const RowSelection selected = selection;
-  WR_ASSIGN_OR_RETURN(RowReader reader,
-                      RowReader::Open(std::move(connection), config, std::move(selection)));
+  WR_ASSIGN_OR_RETURN(RowReader reader, RowReader::Open(std::move(connection), config.source,
+                                                        config.route, std::move(selection)));
   WR_ASSIGN_OR_RETURN(const uint64_t rows, reader.Count());
   const SystemClock clock;
   const std::string run = Rfc3339(clock.WallNow());

@@ -85,10 +85,10 @@ void DiagnosePruning(const Config& config, Findings& out) {
   if (config.prune.mode == PruneMode::kOff) {
     return;
   }
-  auto connection = ConnectTo(PruneLogin(config));
+  auto connection = ConnectTo(PruneLogin(config.source, config.prune));
   absl::Status status = connection.status();
   if (status.ok()) {
-    status = CheckPruning(*connection, config, out);
+    status = CheckPruning(*connection, config.source, config.prune, out);
   }
   if (!status.ok()) {
     out.Problem("prune.tables", status);

@@ -9,7 +9,8 @@
 #include "prune/outbox_partitions.h"
 #include "prune/prune_pass.h"
 #include "prune/pruner.h"
-#include "walrelay/config.h"
+#include "walrelay/config/prune.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -41,10 +42,10 @@ absl::Status CheckDefaultPartition(PgConnection& connection, const OutboxTable& 
   return absl::OkStatus();
 }
 
-absl::Status CheckPartitions(PgConnection& connection, const Config& config,
-                             const OutboxTable& table, Findings& out) {
-  const Micros timeout = config.source.connect_timeout;
-  const auto missing = FindMissingPartitions(connection, config.prune, table);
+absl::Status CheckPartitions(PgConnection& connection, const SourceConfig& source,
+                             const PruneConfig& prune, const OutboxTable& table, Findings& out) {
+  const Micros timeout = source.connect_timeout;
+  const auto missing = FindMissingPartitions(connection, prune, table);
   absl::Status problem = missing.status();
   problem.Update(CheckPartitionOwner(connection, table, timeout));
   if (!problem.ok()) {
@@ -63,17 +64,18 @@ absl::Status CheckPartitions(PgConnection& connection, const Config& config,
 
 }  // namespace
 
-absl::Status CheckPruning(PgConnection& connection, const Config& config, Findings& out) {
-  WR_CHECK(config.prune.mode != PruneMode::kOff, "pruning is on");
-  const auto tables = Pruner(connection, config, PruneAction::kCount, {}).FindTables();
+absl::Status CheckPruning(PgConnection& connection, const SourceConfig& source,
+                          const PruneConfig& prune, Findings& out) {
+  WR_CHECK(prune.mode != PruneMode::kOff, "pruning is on");
+  const auto tables = Pruner(connection, source, prune, PruneAction::kCount, {}).FindTables();
   if (tables.ok()) {
     out.Good("prune.tables", fmt::format("role {} may prune the tables", connection.user()));
   } else {
     out.Problem("prune.tables", tables.status());
   }
-  for (const OutboxTable& table : config.source.tables) {
-    if (config.prune.mode == PruneMode::kDrop && !table.name.empty()) {
-      WR_RETURN_IF_ERROR(CheckPartitions(connection, config, table, out));
+  for (const OutboxTable& table : source.tables) {
+    if (prune.mode == PruneMode::kDrop && !table.name.empty()) {
+      WR_RETURN_IF_ERROR(CheckPartitions(connection, source, prune, table, out));
     }
   }
   return absl::OkStatus();

@@ -7,10 +7,12 @@
 
 namespace walrelay {
 
-struct Config;
+struct PruneConfig;
+struct SourceConfig;
 
 // `connection`: with the login of PruneLogin(). Changes nothing. An error is a failed query; the
 // findings are in `out`. REQUIRES: the mode is not kOff.
-absl::Status CheckPruning(PgConnection& connection, const Config& config, Findings& out);
+absl::Status CheckPruning(PgConnection& connection, const SourceConfig& source,
+                          const PruneConfig& prune, Findings& out);
 
 }  // namespace walrelay

@@ -88,8 +88,9 @@ class NoAudit final : public RowAudit {
 // Reads rows from their tables, which need not be published.
 absl::StatusOr<uint64_t> DryRunRows(PgConnection connection, const Config& config, Router router,
                                     const DryRunScope& scope, Sink& producer) {
-  WR_ASSIGN_OR_RETURN(RowReader reader, RowReader::Open(std::move(connection), config,
-                                                        {.ids = scope.ids, .limit = scope.limit}));
+  WR_ASSIGN_OR_RETURN(RowReader reader,
+                      RowReader::Open(std::move(connection), config.source, config.route,
+                                      {.ids = scope.ids, .limit = scope.limit}));
   router.StartSession(reader.tables());
   for (const pgoutput::CachedRelation& relation : reader.relations()) {
     router.OnRelation(relation);

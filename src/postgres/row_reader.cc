@@ -10,7 +10,8 @@
 #include "postgres/catalog_queries.h"
 #include "postgres/outbox_tables.h"
 #include "postgres/quote.h"
-#include "walrelay/config.h"
+#include "walrelay/config/route.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -29,12 +30,13 @@ int64_t Number(std::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<RowReader> RowReader::Open(PgConnection connection, const Config& config,
-                                          RowSelection selection, const std::string& snapshot) {
+absl::StatusOr<RowReader> RowReader::Open(PgConnection connection, const SourceConfig& source,
+                                          const RouteConfig& route, RowSelection selection,
+                                          const std::string& snapshot) {
   RowReader reader(std::move(connection), std::move(selection));
-  reader.binary_ = config.source.binary;
+  reader.binary_ = source.binary;
   WR_RETURN_IF_ERROR(reader.Begin(snapshot));
-  WR_RETURN_IF_ERROR(reader.Describe(config));
+  WR_RETURN_IF_ERROR(reader.Describe(source, route));
   return reader;
 }
 
@@ -54,7 +56,7 @@ absl::Status RowReader::Begin(const std::string& snapshot) {
   return connection_.Query("SET LOCAL statement_timeout = 0", kBeginTimeout).status();
 }
 
-absl::Status RowReader::Describe(const Config& config) {
+absl::Status RowReader::Describe(const SourceConfig& source, const RouteConfig& route) {
   WR_ASSIGN_OR_RETURN(const std::string tracked,
                       ReadSetting(connection_, "track_commit_timestamp", kBeginTimeout));
   WR_ASSIGN_OR_RETURN(
@@ -62,11 +64,11 @@ absl::Status RowReader::Describe(const Config& config) {
       connection_.Query("SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()) "
                         "AS next_xid",
                         kBeginTimeout));
-  const bool own_rows = config.source.origin == OriginFilter::kNone;
+  const bool own_rows = source.origin == OriginFilter::kNone;
   const bool known = ShowsOrigins(connection_.server_version_num(), tracked == "on");
   origins_unknown_ = own_rows && !known;
-  WR_ASSIGN_OR_RETURN(tables_, ReadTableInfo(connection_, config.source.publication,
-                                             config.source.tables, kBeginTimeout));
+  WR_ASSIGN_OR_RETURN(tables_,
+                      ReadTableInfo(connection_, source.publication, source.tables, kBeginTimeout));
   for (size_t i = 0; i < tables_.size(); ++i) {
     const TableInfo& info = tables_[i];
     if (info.name.empty()) {
@@ -84,8 +86,8 @@ absl::Status RowReader::Describe(const Config& config) {
     auto table = std::make_unique<Table>();
     table->relation = RelationOf(info);
     WR_ASSIGN_OR_RETURN(table->query, MakeRowQuery(selection_,
-                                                   {.table = config.source.tables[i],
-                                                    .route = config.route,
+                                                   {.table = source.tables[i],
+                                                    .route = route,
                                                     .relation = table->relation,
                                                     .partitioned = info.partitioned,
                                                     .commit_times = tracked == "on",

@@ -27,16 +27,18 @@
 
 namespace walrelay {
 
-struct Config;
+struct RouteConfig;
+struct SourceConfig;
 
 class RowReader {
  public:
   // Begins the transaction on `connection`, an ordinary one, and looks up the tables. `snapshot`:
-  // as pg_export_snapshot() or CREATE_REPLICATION_SLOT returned it; "": a new one. `config` must
-  // outlive the reader. Errors: those of PgConnection::Query(), WR-2302 for a configured table that
-  // does not exist, those of MakeRowQuery().
-  static absl::StatusOr<RowReader> Open(PgConnection connection, const Config& config,
-                                        RowSelection selection, const std::string& snapshot = {});
+  // as pg_export_snapshot() or CREATE_REPLICATION_SLOT returned it; "": a new one. `source` and
+  // `route` must outlive the reader. Errors: those of PgConnection::Query(), WR-2302 for a
+  // configured table that does not exist, those of MakeRowQuery().
+  static absl::StatusOr<RowReader> Open(PgConnection connection, const SourceConfig& source,
+                                        const RouteConfig& route, RowSelection selection,
+                                        const std::string& snapshot = {});
 
   // The configured tables, as Router::StartSession() needs them.
   std::span<const TableInfo> tables() const { return tables_; }
@@ -65,7 +67,7 @@ class RowReader {
       : connection_(std::move(connection)), selection_(std::move(selection)) {}
 
   absl::Status Begin(const std::string& snapshot);
-  absl::Status Describe(const Config& config);
+  absl::Status Describe(const SourceConfig& source, const RouteConfig& route);
   // An error of reading the table, with the GRANT that is missing if it is one.
   absl::Status Explained(const absl::Status& error, const Table& table) const;
   OutboxRow RowOf(const Table& table);

@@ -6,7 +6,8 @@
 #include "base/log.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/slot_copies.h"
-#include "walrelay/config.h"
+#include "walrelay/config/metrics.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -36,9 +37,10 @@ void LogCopy(const SlotCopy& copy) {
 
 }  // namespace
 
-SlotCopyWatch::SlotCopyWatch(const Config& config, Metrics& metrics, Reported reported)
-    : config_(config), metrics_(metrics), reported_(std::move(reported)) {
-  if (HasSeveralHosts(config_.source)) {
+SlotCopyWatch::SlotCopyWatch(const SourceConfig& source, const MetricsConfig& intervals,
+                             Metrics& metrics, Reported reported)
+    : source_(source), intervals_(intervals), metrics_(metrics), reported_(std::move(reported)) {
+  if (HasSeveralHosts(source_)) {
     worker_.Start([this] { Run(); });
   }
 }
@@ -46,14 +48,14 @@ SlotCopyWatch::SlotCopyWatch(const Config& config, Metrics& metrics, Reported re
 // An error of the DSN, or of its password command, is the sampler's to report.
 void SlotCopyWatch::Run() {
   do {
-    auto copies = ReadSlotCopies(config_.source, worker_.stop_fd());
+    auto copies = ReadSlotCopies(source_, worker_.stop_fd());
     if (absl::IsCancelled(copies.status())) {
       return;
     }
     if (copies.ok()) {
       Report(*std::move(copies));
     }
-  } while (worker_.Rest(kIntervals * config_.metrics.slot_poll_interval));
+  } while (worker_.Rest(kIntervals * intervals_.slot_poll_interval));
 }
 
 // One line for each change. The copy's position changes all the time.

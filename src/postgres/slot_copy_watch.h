@@ -13,7 +13,8 @@
 
 namespace walrelay {
 
-struct Config;
+struct MetricsConfig;
+struct SourceConfig;
 
 class SlotCopyWatch {
  public:
@@ -22,13 +23,15 @@ class SlotCopyWatch {
 
   // All arguments must outlive it. Starts the thread if the DSN has several hosts. A change is
   // logged, and each reading reported. Its end interrupts a connection that is being made.
-  SlotCopyWatch(const Config& config, Metrics& metrics, Reported reported);
+  SlotCopyWatch(const SourceConfig& source, const MetricsConfig& intervals, Metrics& metrics,
+                Reported reported);
 
  private:
   void Run();
   void Report(std::vector<SlotCopy> copies);
 
-  const Config& config_;
+  const SourceConfig& source_;
+  const MetricsConfig& intervals_;
   Metrics& metrics_;
   Reported reported_;
   std::map<std::string, SlotCopy> logged_;  // by host, as logged last

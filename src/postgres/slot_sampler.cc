@@ -13,7 +13,8 @@
 #include "postgres/session.h"
 #include "postgres/slot_query.h"
 #include "stream/start_position.h"
-#include "walrelay/config.h"
+#include "walrelay/config/metrics.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -49,13 +50,14 @@ void SetOrClear(PlainMetric<prometheus::Gauge>& gauge, std::optional<double> val
 
 }  // namespace
 
-SlotSampler::SlotSampler(const Config& config, const Clock& clock, Metrics& metrics,
-                         Callbacks callbacks, Micros delay)
-    : config_(config),
+SlotSampler::SlotSampler(const SourceConfig& source, const MetricsConfig& intervals,
+                         const Clock& clock, Metrics& metrics, Callbacks callbacks, Micros delay)
+    : source_(source),
+      intervals_(intervals),
       clock_(clock),
       metrics_(metrics),
       callbacks_(std::move(callbacks)),
-      tables_(config, clock, metrics, callbacks_.tables) {
+      tables_(source, intervals, clock, metrics, callbacks_.tables) {
   worker_.Start([this, delay] { Run(delay); });
 }
 
@@ -64,7 +66,7 @@ SlotSampler::~SlotSampler() = default;
 // A failure is retried at the next interval, as a sample is.
 void SlotSampler::Run(Micros delay) {
   *metrics_.slot_sample_errors;  // exists from now on: an alert would not see the step to 1
-  for (Micros rest = delay; Rest(rest); rest = config_.metrics.slot_poll_interval) {
+  for (Micros rest = delay; Rest(rest); rest = intervals_.slot_poll_interval) {
     const absl::Status status = Sample();
     if (absl::IsCancelled(status)) {
       return;
@@ -92,7 +94,7 @@ absl::Status SlotSampler::EnsureConnected() {
     return absl::OkStatus();
   }
   WR_ASSIGN_OR_RETURN(OpenedSession session,
-                      OpenSession(config_.source, {.interrupt_fd = worker_.stop_fd()}));
+                      OpenSession(source_, {.interrupt_fd = worker_.stop_fd()}));
   connection_ = std::move(session.connection);
   WR_RETURN_IF_ERROR(connection_->Query(std::string(kLimits), kQueryTimeout).status());
   WR_ASSIGN_OR_RETURN(system_id_, ReadSystemId(*connection_, kQueryTimeout));
@@ -106,8 +108,7 @@ absl::Status SlotSampler::EnsureConnected() {
 
 absl::Status SlotSampler::SampleSlot() {
   const MonoTime begun = clock_.Now();
-  WR_ASSIGN_OR_RETURN(SlotSample sample,
-                      ReadSlotSample(*connection_, config_.source, kQueryTimeout));
+  WR_ASSIGN_OR_RETURN(SlotSample sample, ReadSlotSample(*connection_, source_, kQueryTimeout));
   Classify(sample);
   wal_end_ = sample.exists ? sample.wal_end : Lsn();
   if (sample.exists) {
@@ -216,10 +217,10 @@ void SlotSampler::ClearSlotGauges() {
 absl::StatusOr<std::vector<TableInfo>> SlotSampler::CheckPublication() {
   SourceInfo info;
   WR_ASSIGN_OR_RETURN(info.publication,
-                      ReadPublicationInfo(*connection_, config_.source.publication, kQueryTimeout));
-  WR_ASSIGN_OR_RETURN(info.tables, ReadTableInfo(*connection_, config_.source.publication,
-                                                 config_.source.tables, kQueryTimeout));
-  const auto problems = PublicationProblems(info, config_.source.publication);
+                      ReadPublicationInfo(*connection_, source_.publication, kQueryTimeout));
+  WR_ASSIGN_OR_RETURN(
+      info.tables, ReadTableInfo(*connection_, source_.publication, source_.tables, kQueryTimeout));
+  const auto problems = PublicationProblems(info, source_.publication);
   callbacks_.publication_checked(problems.empty() ? absl::OkStatus() : problems.front());
   return std::move(info.tables);
 }
@@ -238,7 +239,7 @@ absl::Status SlotSampler::IdentifyPublication() {
     return absl::OkStatus();
   }
   WR_ASSIGN_OR_RETURN(const PublicationState look,
-                      ReadPublicationState(*connection_, config_.source, wal_end_, kQueryTimeout));
+                      ReadPublicationState(*connection_, source_, wal_end_, kQueryTimeout));
   callbacks_.publication_seen(look, begun);
   if (xids_ && callbacks_.xids_read) {
     xids_->first.publication = look.identity;

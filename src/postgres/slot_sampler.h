@@ -31,7 +31,8 @@
 
 namespace walrelay {
 
-struct Config;
+struct MetricsConfig;
+struct SourceConfig;
 
 class SlotSampler {
  public:
@@ -58,8 +59,8 @@ class SlotSampler {
   // All arguments must outlive the sampler.
   // Starts the thread, which takes the first sample after `delay`. The callbacks must not block: a
   // late sample makes the forecast worse.
-  SlotSampler(const Config& config, const Clock& clock, Metrics& metrics, Callbacks callbacks,
-              Micros delay = Micros(0));
+  SlotSampler(const SourceConfig& source, const MetricsConfig& intervals, const Clock& clock,
+              Metrics& metrics, Callbacks callbacks, Micros delay = Micros(0));
   // Interrupts a sample that is being taken, and waits for the thread.
   ~SlotSampler();
 
@@ -93,7 +94,8 @@ class SlotSampler {
   // Whether the server has closed the connection, or has announced it.
   bool ConnectionEnded();
 
-  const Config& config_;
+  const SourceConfig& source_;
+  const MetricsConfig& intervals_;
   const Clock& clock_;
   Metrics& metrics_;
   Callbacks callbacks_;

@@ -9,7 +9,8 @@
 #include "outbox/row_classes.h"
 #include "outbox/table_health.h"
 #include "postgres/table_reader.h"
-#include "walrelay/config.h"
+#include "walrelay/config/metrics.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -47,9 +48,10 @@ std::optional<double> OldestOf(const TableReading& table) {
 
 }  // namespace
 
-TableCounter::TableCounter(const Config& config, const Clock& clock, Metrics& metrics,
-                           Callbacks callbacks)
-    : config_(config),
+TableCounter::TableCounter(const SourceConfig& source, const MetricsConfig& intervals,
+                           const Clock& clock, Metrics& metrics, Callbacks callbacks)
+    : source_(source),
+      intervals_(intervals),
       clock_(clock),
       metrics_(metrics),
       callbacks_(std::move(callbacks)),
@@ -57,7 +59,7 @@ TableCounter::TableCounter(const Config& config, const Clock& clock, Metrics& me
 
 absl::Status TableCounter::Turn(PgConnection& connection, const std::vector<TableInfo>& tables,
                                 const std::optional<XidReading>& earlier, Micros timeout) {
-  const Micros interval = config_.metrics.table_count_interval;
+  const Micros interval = intervals_.table_count_interval;
   const MonoTime begun = clock_.Now();
   if (interval == Micros(0) || begun < due_) {
     return absl::OkStatus();
@@ -73,7 +75,7 @@ absl::Status TableCounter::Turn(PgConnection& connection, const std::vector<Tabl
 
 absl::Status TableCounter::Count(PgConnection& connection, const std::vector<TableInfo>& tables,
                                  const std::optional<XidReading>& earlier, Micros timeout) {
-  RowKnowledge knowledge{.classes = {}, .as_of = {}, .origin = config_.source.origin};
+  RowKnowledge knowledge{.classes = {}, .as_of = {}, .origin = source_.origin};
   if (const auto published = callbacks_.published(); published && earlier) {
     knowledge.classes = RowClassesOf(*published, *earlier);
     knowledge.as_of = earlier->horizon.taken;

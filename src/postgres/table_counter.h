@@ -19,7 +19,8 @@
 
 namespace walrelay {
 
-struct Config;
+struct MetricsConfig;
+struct SourceConfig;
 
 class TableCounter {
  public:
@@ -32,8 +33,9 @@ class TableCounter {
     std::function<void(std::vector<TableReading>)> counted;
   };
 
-  // `config`, `clock` and `metrics` must outlive it.
-  TableCounter(const Config& config, const Clock& clock, Metrics& metrics, Callbacks callbacks);
+  // The references must outlive it.
+  TableCounter(const SourceConfig& source, const MetricsConfig& intervals, const Clock& clock,
+               Metrics& metrics, Callbacks callbacks);
 
   // Counts if the interval has passed. `earlier`: the sample of the slot before this one had it, on
   // this connection; absent on a standby server. `tables`: in configured order.
@@ -46,7 +48,8 @@ class TableCounter {
   void SetGauges(const TableReading& table);
   void Clear();
 
-  const Config& config_;
+  const SourceConfig& source_;
+  const MetricsConfig& intervals_;
   const Clock& clock_;
   Metrics& metrics_;
   Callbacks callbacks_;

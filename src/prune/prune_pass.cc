@@ -6,7 +6,8 @@
 #include "postgres/catalog_queries.h"
 #include "postgres/session.h"
 #include "prune/outbox_partitions.h"
-#include "walrelay/config.h"
+#include "walrelay/config/prune.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -33,12 +34,12 @@ absl::StatusOr<WallTime> ServerTime(PgConnection& connection) {
   return WallTime(row.Seconds(0, "now").value_or(Micros(0)));
 }
 
-absl::Status PrunePartitions(PgConnection& connection, const Config& config,
-                             const std::optional<PruneProof>& proof, PruneAction action,
-                             PartitionChanges& all) {
+absl::Status PrunePartitions(PgConnection& connection, const SourceConfig& source,
+                             const PruneConfig& prune, const std::optional<PruneProof>& proof,
+                             PruneAction action, PartitionChanges& all) {
   WR_ASSIGN_OR_RETURN(const WallTime now, ServerTime(connection));
-  const PartitionPolicy policy = PolicyOf(config.prune, proof.has_value());
-  for (const OutboxTable& table : config.source.tables) {
+  const PartitionPolicy policy = PolicyOf(prune, proof.has_value());
+  for (const OutboxTable& table : source.tables) {
     if (table.name.empty()) {
       continue;
     }
@@ -64,10 +65,10 @@ absl::Status CheckSystem(PgConnection& connection, const std::optional<PruneProo
                      "the connection reaches another server than the stream");
 }
 
-absl::Status RunPass(const Config& config, const std::optional<PruneProof>& proof,
-                     PruneAction action, int interrupt_fd, const Pruner::Pace& pace,
-                     PruneOutcome& outcome) {
-  const bool drops = config.prune.mode == PruneMode::kDrop;
+absl::Status RunPass(const SourceConfig& source, const PruneConfig& prune,
+                     const std::optional<PruneProof>& proof, PruneAction action, int interrupt_fd,
+                     const Pruner::Pace& pace, PruneOutcome& outcome) {
+  const bool drops = prune.mode == PruneMode::kDrop;
   const absl::Status unproven =
       Error(ErrorCode::kPruneUnproven,
             "walrelay does not stream, or has not recorded any transaction id");
@@ -75,29 +76,29 @@ absl::Status RunPass(const Config& config, const std::optional<PruneProof>& proo
     return unproven;
   }
   WR_ASSIGN_OR_RETURN(OpenedSession session,
-                      OpenSession(PruneLogin(config), {.purpose = ConnectionPurpose::kSetup,
-                                                       .interrupt_fd = interrupt_fd}));
+                      OpenSession(PruneLogin(source, prune), {.purpose = ConnectionPurpose::kSetup,
+                                                              .interrupt_fd = interrupt_fd}));
   WR_RETURN_IF_ERROR(CheckSystem(session.connection, proof));
   if (drops) {
-    WR_RETURN_IF_ERROR(
-        PrunePartitions(session.connection, config, proof, action, outcome.count.partitions));
+    WR_RETURN_IF_ERROR(PrunePartitions(session.connection, source, prune, proof, action,
+                                       outcome.count.partitions));
   }
   if (!proof) {
     return unproven;
   }
-  Pruner pruner(session.connection, config, action, pace);
+  Pruner pruner(session.connection, source, prune, action, pace);
   WR_ASSIGN_OR_RETURN(outcome.complete, pruner.Run(*proof, outcome.count));
   return absl::OkStatus();
 }
 
 }  // namespace
 
-SourceConfig PruneLogin(const Config& config) {
-  SourceConfig login = config.source;
-  if (!config.prune.dsn.empty()) {
-    login.dsn = config.prune.dsn;
+SourceConfig PruneLogin(const SourceConfig& source, const PruneConfig& prune) {
+  SourceConfig login = source;
+  if (!prune.dsn.empty()) {
+    login.dsn = prune.dsn;
     login.password = Secret();
-    login.password_file = config.prune.password_file;
+    login.password_file = prune.password_file;
     login.password_command.clear();
   }
   return login;
@@ -114,11 +115,12 @@ absl::StatusOr<std::vector<std::string>> FindMissingPartitions(PgConnection& con
 }
 
 // A connection per pass: none is held while there is nothing to do.
-PruneOutcome RunPrunePass(const Config& config, const std::optional<PruneProof>& proof,
-                          PruneAction action, int interrupt_fd, const Pruner::Pace& pace) {
-  WR_CHECK(config.prune.mode != PruneMode::kOff, "pruning is on");
+PruneOutcome RunPrunePass(const SourceConfig& source, const PruneConfig& prune,
+                          const std::optional<PruneProof>& proof, PruneAction action,
+                          int interrupt_fd, const Pruner::Pace& pace) {
+  WR_CHECK(prune.mode != PruneMode::kOff, "pruning is on");
   PruneOutcome outcome;
-  outcome.error = RunPass(config, proof, action, interrupt_fd, pace, outcome);
+  outcome.error = RunPass(source, prune, proof, action, interrupt_fd, pace, outcome);
   return outcome;
 }
 

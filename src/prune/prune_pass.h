@@ -16,11 +16,10 @@
 
 namespace walrelay {
 
-struct Config;
 struct PruneConfig;
 
 // source.dsn and its password, or those of [prune].
-SourceConfig PruneLogin(const Config& config);
+SourceConfig PruneLogin(const SourceConfig& source, const PruneConfig& prune);
 
 // The partitions that a pass with kDrop would create now. Errors: WR-2309, those of
 // PgConnection::Query().
@@ -34,7 +33,8 @@ absl::StatusOr<std::vector<std::string>> FindMissingPartitions(PgConnection& con
 // and Pruner::Run().
 //
 // REQUIRES: the mode is not kOff.
-PruneOutcome RunPrunePass(const Config& config, const std::optional<PruneProof>& proof,
-                          PruneAction action, int interrupt_fd, const Pruner::Pace& pace);
+PruneOutcome RunPrunePass(const SourceConfig& source, const PruneConfig& prune,
+                          const std::optional<PruneProof>& proof, PruneAction action,
+                          int interrupt_fd, const Pruner::Pace& pace);
 
 }  // namespace walrelay

@@ -9,22 +9,26 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "prune/prune_pass.h"
-#include "walrelay/config.h"
+#include "walrelay/config/prune.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
 
-PruneThread::PruneThread(const Config& config, const Clock& clock, Metrics& metrics,
-                         Callbacks callbacks)
-    : config_(config), clock_(clock), metrics_(metrics), callbacks_(std::move(callbacks)) {
-  if (config_.prune.mode != PruneMode::kOff) {
+PruneThread::PruneThread(const SourceConfig& source, const PruneConfig& prune, const Clock& clock,
+                         Metrics& metrics, Callbacks callbacks)
+    : source_(source),
+      prune_(prune),
+      clock_(clock),
+      metrics_(metrics),
+      callbacks_(std::move(callbacks)) {
+  if (prune_.mode != PruneMode::kOff) {
     worker_.Start([this] { Run(); });
   }
 }
 
 void PruneThread::Run() {
   *metrics_.pruned_rows;  // exists from now on
-  while (worker_.Rest(config_.prune.interval)) {
+  while (worker_.Rest(prune_.interval)) {
     const PrunePermission permission = callbacks_.may_prune();
     status_.paused = permission == PrunePermission::kPaused;
     if (permission == PrunePermission::kYes) {
@@ -41,7 +45,7 @@ void PruneThread::Run() {
 
 PruneOutcome PruneThread::Pass() {
   return RunPrunePass(
-      config_, ProofForPruning(callbacks_.published(), config_.source), PruneAction::kApply,
+      source_, prune_, ProofForPruning(callbacks_.published(), source_), PruneAction::kApply,
       worker_.stop_fd(), [this](uint64_t pruned, Micros pause) {
         status_.pruned += pruned;
         metrics_.pruned_rows->Increment(static_cast<double>(pruned));

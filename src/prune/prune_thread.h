@@ -16,7 +16,8 @@
 
 namespace walrelay {
 
-struct Config;
+struct PruneConfig;
+struct SourceConfig;
 
 // Whether the instance prunes now.
 enum class PrunePermission {
@@ -38,7 +39,8 @@ class PruneThread {
 
   // All arguments must outlive it. Starts the thread, unless prune.mode is "off". Its end
   // interrupts a statement that is running.
-  PruneThread(const Config& config, const Clock& clock, Metrics& metrics, Callbacks callbacks);
+  PruneThread(const SourceConfig& source, const PruneConfig& prune, const Clock& clock,
+              Metrics& metrics, Callbacks callbacks);
 
  private:
   void Run();
@@ -47,7 +49,8 @@ class PruneThread {
   void ReportPartitions(const PartitionChanges& changes);
   void ReportComplete(const PruneCount& count);
 
-  const Config& config_;
+  const SourceConfig& source_;
+  const PruneConfig& prune_;
   const Clock& clock_;
   Metrics& metrics_;
   Callbacks callbacks_;

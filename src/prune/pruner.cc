@@ -6,7 +6,8 @@
 
 #include "base/log.h"
 #include "postgres/outbox_tables.h"
-#include "walrelay/config.h"
+#include "walrelay/config/prune.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -82,7 +83,7 @@ absl::StatusOr<std::vector<PruneTable>> Pruner::FindTables() {
   std::vector<PruneTable> tables;
   WR_ASSIGN_OR_RETURN(
       const std::vector<TableInfo> outboxes,
-      ReadTableInfo(connection_, config_.source.publication, config_.source.tables, kRangeTimeout));
+      ReadTableInfo(connection_, source_.publication, source_.tables, kRangeTimeout));
   for (const TableInfo& table : outboxes) {
     if (table.name.empty()) {
       continue;
@@ -92,9 +93,9 @@ absl::StatusOr<std::vector<PruneTable>> Pruner::FindTables() {
     }
     WR_ASSIGN_OR_RETURN(
         const PgResult rows,
-        connection_.Query(PruneTablesQuery(config_.prune, SentLeaves(table)), kRangeTimeout));
+        connection_.Query(PruneTablesQuery(prune_, SentLeaves(table)), kRangeTimeout));
     for (int row = 0; row < rows.rows(); ++row) {
-      WR_RETURN_IF_ERROR(CheckTable(config_.prune, rows, row));
+      WR_RETURN_IF_ERROR(CheckTable(prune_, rows, row));
       tables.push_back({.schema = std::string(rows.Text(row, "schema")),
                         .name = std::string(rows.Text(row, "name")),
                         .pages = static_cast<uint32_t>(rows.Int(row, "pages")),
@@ -121,16 +122,15 @@ absl::StatusOr<bool> Pruner::Run(const PruneProof& proof, PruneCount& count) {
 // configured. A range with a locked row is left to the next pass.
 absl::StatusOr<bool> Pruner::PruneTableRows(const PruneTable& table, const PruneProof& proof,
                                             PruneCount& count) {
-  const PruneConfig& prune = config_.prune;
   const int version = connection_.server_version_num();
   const uint32_t most = ScansRanges(version) ? kMostPages : kMostPagesWithoutRanges;
   const auto least =
-      static_cast<uint32_t>(std::clamp<int64_t>(prune.batch_rows / kRowsPerPage, 1, most));
+      static_cast<uint32_t>(std::clamp<int64_t>(prune_.batch_rows / kRowsPerPage, 1, most));
   uint32_t length = least;
   for (uint32_t page = 0; page < table.pages;) {
     const PageRange range{page, std::min(table.pages, page + length)};
     const auto row =
-        connection_.Query(PruneQuery(prune, table, proof, action_, range, version), kRangeTimeout);
+        connection_.Query(PruneQuery(prune_, table, proof, action_, range, version), kRangeTimeout);
     if (!row.ok() && !IsLocked(connection_.last_sqlstate())) {
       return row.status();
     }
@@ -139,11 +139,11 @@ absl::StatusOr<bool> Pruner::PruneTableRows(const PruneTable& table, const Prune
     }
     const uint64_t pruned = CountPruned(row, count);
     const uint64_t cost = std::max<uint64_t>(pruned, range.end - range.begin);
-    if (!pace_(pruned, Micros(1'000'000) * cost / prune.max_rows_per_second)) {
+    if (!pace_(pruned, Micros(1'000'000) * cost / prune_.max_rows_per_second)) {
       return false;
     }
     page = range.end;
-    const bool small = pruned < static_cast<uint64_t>(prune.batch_rows) / 2;
+    const bool small = pruned < static_cast<uint64_t>(prune_.batch_rows) / 2;
     length = small ? std::min(2 * length, most) : std::max(least, length / 2);
   }
   return true;

@@ -20,7 +20,8 @@
 
 namespace walrelay {
 
-struct Config;
+struct PruneConfig;
+struct SourceConfig;
 
 class Pruner {
  public:
@@ -29,8 +30,13 @@ class Pruner {
   using Pace = std::function<bool(uint64_t pruned, Micros pause)>;
 
   // The references must outlive it.
-  Pruner(PgConnection& connection, const Config& config, PruneAction action, Pace pace)
-      : connection_(connection), config_(config), action_(action), pace_(std::move(pace)) {}
+  Pruner(PgConnection& connection, const SourceConfig& source, const PruneConfig& prune,
+         PruneAction action, Pace pace)
+      : connection_(connection),
+        source_(source),
+        prune_(prune),
+        action_(action),
+        pace_(std::move(pace)) {}
 
   // The tables whose rows it goes over. Errors: WR-2302, WR-2321, WR-2322, those of
   // PgConnection::Query().
@@ -46,7 +52,8 @@ class Pruner {
                                       PruneCount& count);
 
   PgConnection& connection_;
-  const Config& config_;
+  const SourceConfig& source_;
+  const PruneConfig& prune_;
   PruneAction action_;
   Pace pace_;
 };

@@ -83,7 +83,8 @@ absl::StatusOr<RecoveredRows> TableRows::Run(const RowsToRecover& rows, const st
                                              RowPublisher::Options options) {
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config_.source));
   WR_ASSIGN_OR_RETURN(RowReader reader,
-                      RowReader::Open(std::move(connection), config_, SelectionOf(rows), snapshot));
+                      RowReader::Open(std::move(connection), config_.source, config_.route,
+                                      SelectionOf(rows), snapshot));
   absl::Status filtered;  // the error of the filter, which ends the pass
   options.filter = [&](const OutboxRow& /*row*/, const Record& record) {
     const auto missing = filter(record);

@@ -46,8 +46,9 @@ class Retry {
   absl::Status Prepare() {
     WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config_.source));
     // Only for the descriptions of the tables.
-    WR_ASSIGN_OR_RETURN(const RowReader reader,
-                        RowReader::Open(std::move(connection), config_, RowSelection()));
+    WR_ASSIGN_OR_RETURN(
+        const RowReader reader,
+        RowReader::Open(std::move(connection), config_.source, config_.route, RowSelection()));
     tables_.assign(reader.tables().begin(), reader.tables().end());
     relations_ = reader.relations();
     RowPublisher::Options options;
@@ -114,8 +115,8 @@ class Retry {
       return absl::OkStatus();
     }
     WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config_.source));
-    WR_ASSIGN_OR_RETURN(RowReader reader,
-                        RowReader::Open(std::move(connection), config_, {.ids = {*id}}));
+    WR_ASSIGN_OR_RETURN(RowReader reader, RowReader::Open(std::move(connection), config_.source,
+                                                          config_.route, {.ids = {*id}}));
     bool found = false;
     while (true) {
       WR_ASSIGN_OR_RETURN(const std::optional<OutboxRow> row, reader.Next());

@@ -202,13 +202,13 @@ class WalRunner final : public PipelineRunner {
   struct Observers {
     explicit Observers(WalRunner& runner)
         : control(StartControl(runner.config_, *runner.board_, runner.loop_)),
-          sampler(runner.config_, runner.clock_, *runner.metrics_,
+          sampler(runner.config_.source, runner.config_.metrics, runner.clock_, *runner.metrics_,
                   MakeCallbacks(*runner.board_, runner.loop_, runner.clock_), runner.first_sample_),
-          copies(runner.config_, *runner.metrics_,
+          copies(runner.config_.source, runner.config_.metrics, *runner.metrics_,
                  [board = runner.board_](std::vector<SlotCopy> read) {
                    board->SetSlotCopies(std::move(read));
                  }),
-          pruning(runner.config_, runner.clock_, *runner.metrics_,
+          pruning(runner.config_.source, runner.config_.prune, runner.clock_, *runner.metrics_,
                   MakePruneCallbacks(*runner.board_)) {}
 
     const std::unique_ptr<ControlServer> control;

@@ -13,10 +13,10 @@ TEST(PrunePassTest, AnotherLoginHasItsOwnPassword) {
   config.source.dsn = "host=a";
   config.source.password = Secret("x");
   config.source.password_command = {"get"};
-  EXPECT_EQ(PruneLogin(config), config.source);
+  EXPECT_EQ(PruneLogin(config.source, config.prune), config.source);
   config.prune.dsn = "host=b";
   config.prune.password_file = "/run/secret";
-  const SourceConfig login = PruneLogin(config);
+  const SourceConfig login = PruneLogin(config.source, config.prune);
   EXPECT_EQ(login.dsn, "host=b");
   EXPECT_EQ(login.password_file, "/run/secret");
   EXPECT_TRUE(login.password.empty());
@@ -27,8 +27,9 @@ TEST(PrunePassTest, AnotherLoginHasItsOwnPassword) {
 TEST(PrunePassTest, WithoutAProofNothingIsPruned) {
   Config config;
   config.prune.mode = PruneMode::kDelete;
-  const PruneOutcome outcome = RunPrunePass(config, std::nullopt, PruneAction::kApply, -1,
-                                            [](uint64_t, Micros) { return true; });
+  const PruneOutcome outcome =
+      RunPrunePass(config.source, config.prune, std::nullopt, PruneAction::kApply, -1,
+                   [](uint64_t, Micros) { return true; });
   EXPECT_EQ(CodeOf(outcome.error), ErrorCode::kPruneUnproven);
   EXPECT_FALSE(outcome.complete);
 }
