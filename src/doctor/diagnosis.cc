@@ -33,7 +33,9 @@ std::optional<SourceInfo> DiagnosePostgres(const Config& config, Depth depth, Fi
     if (MessageOf(walsender.status()).find("certificate") != std::string::npos) {
       CheckRefusedPostgresCertificate(config.source, out);
     }
-  } else if (auto checked = CheckSource(*walsender, config, depth, out); checked.ok()) {
+  } else if (auto checked =
+                 CheckSource(*walsender, config.source, config.route, config.format, depth, out);
+             checked.ok()) {
     source = *std::move(checked);
   } else {
     out.Problem("postgres.query", checked.status());
@@ -48,15 +50,15 @@ std::optional<SourceInfo> DiagnosePostgres(const Config& config, Depth depth, Fi
   }
   // Each part runs whether or not the others failed: a user wants all findings at once. Only the
   // first error of a query is reported, because a broken connection fails all that follow.
-  absl::Status status = CheckServerSettings(*sql, config, out);
-  status.Update(CheckVisibility(*sql, config, out));
+  absl::Status status = CheckServerSettings(*sql, config.source, out);
+  status.Update(CheckVisibility(*sql, config.source, out));
   status.Update(CheckAges(*sql, config.source, out));
   if (depth == Depth::kAll) {
-    status.Update(CheckServerAndNetwork(*sql, config, out));
+    status.Update(CheckServerAndNetwork(*sql, config.source, out));
     CheckPostgresCertificate(*sql, out);
-    status.Update(CheckMessageWriters(*sql, config, out));
-    status.Update(CheckLatency(*sql, config, out));
-    status.Update(CheckSlot(*sql, config, out));
+    status.Update(CheckMessageWriters(*sql, config.source, config.route, out));
+    status.Update(CheckLatency(*sql, config.source, out));
+    status.Update(CheckSlot(*sql, config.source, out));
   }
   if (!status.ok()) {
     out.Problem("postgres.query", status);
@@ -71,7 +73,7 @@ std::optional<Micros> DiagnoseTables(const Config& config, const SourceInfo& sou
   auto connection = ConnectTo(config.source);
   absl::Status status = connection.status();
   if (status.ok()) {
-    const auto oldest = CheckTables(*connection, config, source.tables, record, out);
+    const auto oldest = CheckTables(*connection, config.source, source.tables, record, out);
     if (oldest.ok()) {
       return *oldest;
     }
@@ -121,7 +123,7 @@ void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& o
     sink->CheckWriting(options.write_probe);
   }
   if (options.depth == Depth::kAll) {
-    CheckCertificateFiles(config, out);
+    CheckCertificateFiles(config.source, config.kafka, out);
     CheckProcess(config, *sink, out);
   }
 }

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "base/text.h"
-#include "walrelay/config.h"
+#include "walrelay/config/route.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {
@@ -30,14 +31,15 @@ SELECT (SELECT pg_catalog.string_agg(form, ', ' ORDER BY form) FROM emit) AS for
 
 }  // namespace
 
-absl::Status CheckMessageWriters(PgConnection& connection, const Config& config, Findings& out) {
+absl::Status CheckMessageWriters(PgConnection& connection, const SourceConfig& source,
+                                 const RouteConfig& route, Findings& out) {
   // Without prefixes the relay does not read logical messages, so nothing depends on who may write
   // them.
-  if (config.source.message_prefixes.empty()) {
+  if (source.message_prefixes.empty()) {
     return absl::OkStatus();
   }
   WR_ASSIGN_OR_RETURN(const PgResult row,
-                      connection.Query(std::string(kQuery), config.source.connect_timeout));
+                      connection.Query(std::string(kQuery), source.connect_timeout));
   // Limited: a server may have thousands of roles.
   const std::string roles =
       row.Get(0, "roles") ? Printable(row.Text(0, "roles"), 400) : "superusers only";
@@ -51,8 +53,8 @@ absl::Status CheckMessageWriters(PgConnection& connection, const Config& config,
   out.Warn("messages.writers",
            fmt::format("every role can publish events as logical messages (PUBLIC may execute "
                        "pg_logical_emit_message){}",
-                       config.route.allow.empty() ? ", to any topic: route.allow is empty"
-                                                  : ", to the topics of route.allow"),
+                       route.allow.empty() ? ", to any topic: route.allow is empty"
+                                           : ", to the topics of route.allow"),
            fmt::format("In each database: REVOKE EXECUTE ON FUNCTION {0} FROM PUBLIC; then GRANT "
                        "EXECUTE ON FUNCTION {0} TO your_writer;",
                        forms));

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/quote.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {
@@ -97,7 +97,7 @@ absl::Status CheckTls(PgConnection& connection, Micros timeout, Findings& out) {
 }
 
 // doctor itself holds a walsender while this runs: one that is in use here may be its own.
-absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findings& out) {
+absl::Status CheckCapacity(PgConnection& connection, const SourceConfig& source, Findings& out) {
   WR_ASSIGN_OR_RETURN(
       const PgResult row,
       connection.Query(
@@ -113,8 +113,8 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
               " (SELECT rolconnlimit FROM pg_catalog.pg_roles"
               "  WHERE rolname OPERATOR(pg_catalog.=) current_user) AS role_limit,"
               " current_user AS role",
-              QuoteLiteral(config.source.slot)),
-          config.source.connect_timeout));
+              QuoteLiteral(source.slot)),
+          source.connect_timeout));
   // A role without pg_read_all_stats sees the rows of pg_stat_replication with most columns NULL,
   // so their number is correct for every role.
   const int64_t senders = row.Int(0, "senders");
@@ -143,7 +143,7 @@ absl::Status CheckCapacity(PgConnection& connection, const Config& config, Findi
   }
   // rolconnlimit is -1 if the role has no limit.
   const int64_t limit = row.Int(0, "role_limit");
-  const int64_t needed = config.source.wait_visible ? kConnectionsToWaitVisible : kConnections;
+  const int64_t needed = source.wait_visible ? kConnectionsToWaitVisible : kConnections;
   if (limit >= 0 && limit < needed) {
     out.Warn(
         "postgres.connection_limit",
@@ -203,8 +203,9 @@ absl::Status CheckOutputPlugins(PgConnection& connection, Micros timeout, Findin
 
 }  // namespace
 
-absl::Status CheckServerSettings(PgConnection& connection, const Config& config, Findings& out) {
-  const Micros timeout = config.source.connect_timeout;
+absl::Status CheckServerSettings(PgConnection& connection, const SourceConfig& source,
+                                 Findings& out) {
+  const Micros timeout = source.connect_timeout;
   WR_RETURN_IF_ERROR(CheckOutputPlugins(connection, timeout, out));
   WR_ASSIGN_OR_RETURN(const std::string wal_level, ReadSetting(connection, "wal_level", timeout));
   if (wal_level != "logical") {
@@ -237,7 +238,7 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
                       ReadSetting(connection, "wal_sender_timeout", timeout));
   // The session's own setting overrides the server's; 0 in the configuration means that the
   // server's applies.
-  if (silence == "0" && config.source.wal_sender_timeout == Micros(0)) {
+  if (silence == "0" && source.wal_sender_timeout == Micros(0)) {
     out.Warn("postgres.wal_sender_timeout",
              "wal_sender_timeout is 0, here and on the server: after a relay's host dies, the "
              "slot stays in use until TCP detects it, which may take hours",
@@ -247,16 +248,17 @@ absl::Status CheckServerSettings(PgConnection& connection, const Config& config,
   return absl::OkStatus();
 }
 
-absl::Status CheckServerAndNetwork(PgConnection& connection, const Config& config, Findings& out) {
-  const Micros timeout = config.source.connect_timeout;
+absl::Status CheckServerAndNetwork(PgConnection& connection, const SourceConfig& source,
+                                   Findings& out) {
+  const Micros timeout = source.connect_timeout;
   CheckVersion(connection, out);
   WR_RETURN_IF_ERROR(CheckNetwork(connection, timeout, out));
   WR_RETURN_IF_ERROR(CheckTls(connection, timeout, out));
-  return CheckCapacity(connection, config, out);
+  return CheckCapacity(connection, source, out);
 }
 
-absl::Status CheckLatency(PgConnection& connection, const Config& config, Findings& out) {
-  const Micros timeout = config.source.connect_timeout;
+absl::Status CheckLatency(PgConnection& connection, const SourceConfig& source, Findings& out) {
+  const Micros timeout = source.connect_timeout;
   WR_ASSIGN_OR_RETURN(const std::string delay,
                       ReadSetting(connection, "wal_writer_delay", timeout));
   WR_ASSIGN_OR_RETURN(const PgResult here,
@@ -272,11 +274,11 @@ absl::Status CheckLatency(PgConnection& connection, const Config& config, Findin
         whose, delay);
   };
   bool found = false;
-  const std::string_view source = here.rows() == 1 ? here.Text(0, "source") : "";
+  const std::string_view set_by = here.rows() == 1 ? here.Text(0, "source") : "";
   // The value in this session. One that comes from its role, database or connection says nothing
   // about the server's default; the query below finds those of others.
-  if (here.rows() == 1 && here.Text(0, "setting") == "off" && source != "database" &&
-      source != "user" && source != "database user" && source != "client") {
+  if (here.rows() == 1 && here.Text(0, "setting") == "off" && set_by != "database" &&
+      set_by != "user" && set_by != "database user" && set_by != "client") {
     found = true;
     out.Warn("latency.synchronous_commit", late("for the whole server"),
              "ALTER SYSTEM RESET synchronous_commit; SELECT pg_reload_conf();  -- or SET LOCAL "

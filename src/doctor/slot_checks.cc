@@ -11,7 +11,7 @@
 #include "postgres/slot_copies.h"
 #include "postgres/slot_query.h"
 #include "slot/slot_risk_classifier.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -253,8 +253,7 @@ absl::Status CheckTwoPhase(PgConnection& connection, const SourceConfig& source,
 
 }  // namespace
 
-absl::Status CheckSlot(PgConnection& connection, const Config& config, Findings& out) {
-  const SourceConfig& source = config.source;
+absl::Status CheckSlot(PgConnection& connection, const SourceConfig& source, Findings& out) {
   const Micros timeout = source.connect_timeout;
   WR_ASSIGN_OR_RETURN(const SlotSample before, ReadSlotSample(connection, source, timeout));
   if (!before.exists) {

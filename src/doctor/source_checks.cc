@@ -14,20 +14,22 @@
 #include "postgres/quote.h"
 #include "route/table_binding.h"
 #include "stream/start_position.h"
-#include "walrelay/config.h"
+#include "walrelay/config/format.h"
+#include "walrelay/config/route.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {
 
-void CheckColumns(const Config& config, const TableInfo& table, const OutboxTable& mapping,
-                  Findings& out) {
+void CheckColumns(const SourceConfig& source, const RouteConfig& route, const FormatConfig& format,
+                  const TableInfo& table, const OutboxTable& mapping, Findings& out) {
   // From the catalog, in the form of the Relation message that the stream would send.
   const pgoutput::CachedRelation relation = RelationOf(table);
   // The binding of the relay itself, so that doctor cannot accept a table that the relay rejects.
   const TableBinding binding = BindTable(relation, mapping,
-                                         {.route = config.route,
-                                          .format = config.format,
-                                          .missing_columns = config.source.missing_columns,
+                                         {.route = route,
+                                          .format = format,
+                                          .missing_columns = source.missing_columns,
                                           .info = &table});
   if (!binding.status.ok()) {
     out.Problem("table.columns", binding.status);
@@ -200,13 +202,13 @@ void CheckLogicalMessages(const SourceConfig& source, int server_version, Findin
 }
 
 // CheckSlot() reports the slot's reader in full.
-void CheckStart(const SourceInfo& info, const Config& config, Depth depth, Findings& out) {
+void CheckStart(const SourceInfo& info, const SourceConfig& source, Depth depth, Findings& out) {
   if (depth == Depth::kStart && info.slot && info.slot->active) {
     out.Warn(
         "slot.in_use",
         fmt::format(
             "slot {} is in use by server process {}: an instance started now becomes a standby",
-            config.source.slot, info.slot->active_pid),
+            source.slot, info.slot->active_pid),
         "Nothing if that process is one of your walrelay instances.");
   }
   // The relay's own decision for a start without memory of a previous session.
@@ -216,8 +218,8 @@ void CheckStart(const SourceInfo& info, const Config& config, Depth depth, Findi
     return;
   }
   out.Good("slot.usable",
-           fmt::format("slot {}: confirmed up to {}, {} behind the end of the WAL",
-                       config.source.slot, decision->position.ToString(),
+           fmt::format("slot {}: confirmed up to {}, {} behind the end of the WAL", source.slot,
+                       decision->position.ToString(),
                        HumanBytes(BytesBetween(decision->position, info.server.wal_end))));
 }
 
@@ -234,36 +236,37 @@ std::string Parameter(const SourceConfig& source, std::string_view name) {
 
 }  // namespace
 
-absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const Config& config, Depth depth,
-                                       Findings& out) {
-  const Micros timeout = config.source.connect_timeout;
+absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const SourceConfig& source,
+                                       const RouteConfig& route, const FormatConfig& format,
+                                       Depth depth, Findings& out) {
+  const Micros timeout = source.connect_timeout;
   SourceInfo info;
   // On the walsender connection, as the relay does before a stream: the checks see what the relay
   // sees. The slot is read before the end of the WAL: a relay that runs confirms more meanwhile.
-  WR_ASSIGN_OR_RETURN(info.slot, ReadSlotInfo(connection, config.source.slot, timeout));
+  WR_ASSIGN_OR_RETURN(info.slot, ReadSlotInfo(connection, source.slot, timeout));
   WR_ASSIGN_OR_RETURN(info.server, ReadServerInfo(connection, timeout));
   out.Good("postgres.connect",
-           fmt::format("Postgres {}: version {}.{}, system {}, timeline {}",
-                       DescribeDsn(config.source), info.server.version / 10000,
-                       info.server.version % 10000, info.server.system_id, info.server.timeline));
+           fmt::format("Postgres {}: version {}.{}, system {}, timeline {}", DescribeDsn(source),
+                       info.server.version / 10000, info.server.version % 10000,
+                       info.server.system_id, info.server.timeline));
   WR_ASSIGN_OR_RETURN(info.publication,
-                      ReadPublicationInfo(connection, config.source.publication, timeout));
-  WR_ASSIGN_OR_RETURN(info.tables, ReadTableInfo(connection, config.source.publication,
-                                                 config.source.tables, timeout));
-  WR_ASSIGN_OR_RETURN(info.publication_state, ReadPublicationState(connection, config.source,
-                                                                   info.server.wal_end, timeout));
-  CheckPublication(info, config.source.publication, out);
-  WR_RETURN_IF_ERROR(CheckPublishedOperations(connection, config.source, out));
-  CheckLogicalMessages(config.source, info.server.version, out);
+                      ReadPublicationInfo(connection, source.publication, timeout));
+  WR_ASSIGN_OR_RETURN(info.tables,
+                      ReadTableInfo(connection, source.publication, source.tables, timeout));
+  WR_ASSIGN_OR_RETURN(info.publication_state,
+                      ReadPublicationState(connection, source, info.server.wal_end, timeout));
+  CheckPublication(info, source.publication, out);
+  WR_RETURN_IF_ERROR(CheckPublishedOperations(connection, source, out));
+  CheckLogicalMessages(source, info.server.version, out);
   for (size_t i = 0; i < info.tables.size(); ++i) {
     // A table without an OID does not exist; CheckPublication() has reported it.
     if (info.tables[i].oid != 0) {
-      CheckColumns(config, info.tables[i], config.source.tables[i], out);
-      WR_RETURN_IF_ERROR(CheckReplicaIdentity(connection, config.source, info.tables[i], out));
+      CheckColumns(source, route, format, info.tables[i], source.tables[i], out);
+      WR_RETURN_IF_ERROR(CheckReplicaIdentity(connection, source, info.tables[i], out));
     }
   }
-  WR_RETURN_IF_ERROR(CheckOrigins(connection, config.source, info.tables, out));
-  CheckStart(info, config, depth, out);
+  WR_RETURN_IF_ERROR(CheckOrigins(connection, source, info.tables, out));
+  CheckStart(info, source, depth, out);
   return info;
 }
 

@@ -9,7 +9,8 @@
 
 namespace walrelay {
 
-struct Config;
+struct FormatConfig;
+struct RouteConfig;
 struct SourceConfig;
 
 // Returns what was read. An error is a failed query, for example IDENTIFY_SYSTEM on a connection
@@ -17,8 +18,9 @@ struct SourceConfig;
 // replication connection that does not stream. Uses the relay's own functions (BindTable(),
 // PublicationProblems(), DecideStart()), so that doctor cannot accept what the relay rejects.
 // Depth::kStart adds slot.in_use; at kAll CheckSlot() reports the reader.
-absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const Config& config, Depth depth,
-                                       Findings& out);
+absl::StatusOr<SourceInfo> CheckSource(PgConnection& connection, const SourceConfig& source,
+                                       const RouteConfig& route, const FormatConfig& format,
+                                       Depth depth, Findings& out);
 
 // The error of a refused connection. If the role's privilege or the line in pg_hba.conf is missing,
 // its remedy names role and database.

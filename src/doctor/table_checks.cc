@@ -11,7 +11,7 @@
 #include "postgres/quote.h"
 #include "postgres/table_survey.h"
 #include "stream/record_cadence.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -97,12 +97,13 @@ void CheckTable(const TableReading& table, const std::string& role, Findings& ou
   CheckWaste(table, out);
 }
 
-absl::StatusOr<std::optional<Micros>> CheckTables(PgConnection& connection, const Config& config,
+absl::StatusOr<std::optional<Micros>> CheckTables(PgConnection& connection,
+                                                  const SourceConfig& source,
                                                   const std::vector<TableInfo>& tables,
                                                   const std::optional<Progress>& record,
                                                   Findings& out) {
-  WR_ASSIGN_OR_RETURN(const auto readings, SurveyTables(connection, config.source, tables, record,
-                                                        kPatience, config.source.connect_timeout));
+  WR_ASSIGN_OR_RETURN(const auto readings, SurveyTables(connection, source, tables, record,
+                                                        kPatience, source.connect_timeout));
   std::optional<Micros> oldest;
   for (const TableReading& table : readings) {
     CheckTable(table, connection.user(), out);

@@ -15,12 +15,13 @@
 
 namespace walrelay {
 
-struct Config;
+struct SourceConfig;
 
 // On an ordinary connection. Waits a few seconds for a running relay that is just behind. An error
 // is a failed query; the findings are in `out`. `record`: of the progress topic, if there is one.
 // Returns the age of the oldest row that is not published, if it is known.
-absl::StatusOr<std::optional<Micros>> CheckTables(PgConnection& connection, const Config& config,
+absl::StatusOr<std::optional<Micros>> CheckTables(PgConnection& connection,
+                                                  const SourceConfig& source,
                                                   const std::vector<TableInfo>& tables,
                                                   const std::optional<Progress>& record,
                                                   Findings& out);

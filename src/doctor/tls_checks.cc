@@ -16,7 +16,8 @@
 #include "base/unique_fd.h"
 #include "findings/certificate_check.h"
 #include "postgres/connection_parameters.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {
@@ -41,18 +42,18 @@ struct File {
 
 // Files of both clients, also those that only a pass-through property of librdkafka names. Defaults
 // such as ~/.postgresql/root.crt are not listed.
-std::vector<File> NamedFiles(const Config& config) {
+std::vector<File> NamedFiles(const SourceConfig& source, const KafkaConfig& kafka) {
   std::vector<File> files = {
-      {"kafka.ssl_ca_file", config.kafka.ssl_ca_file, Kind::kBundle},
-      {"kafka.ssl_certificate_file", config.kafka.ssl_certificate_file, Kind::kChain}};
-  for (const auto& [name, value] : config.kafka.librdkafka) {
+      {"kafka.ssl_ca_file", kafka.ssl_ca_file, Kind::kBundle},
+      {"kafka.ssl_certificate_file", kafka.ssl_certificate_file, Kind::kChain}};
+  for (const auto& [name, value] : kafka.librdkafka) {
     if (name == "ssl.ca.location") {
       files.push_back({"kafka.librdkafka " + name, value, Kind::kBundle});
     } else if (name == "ssl.certificate.location") {
       files.push_back({"kafka.librdkafka " + name, value, Kind::kChain});
     }
   }
-  const auto parameters = MakeConnectionParameters(config.source, ConnectionPurpose::kSql);
+  const auto parameters = MakeConnectionParameters(source, ConnectionPurpose::kSql);
   for (const auto& [name, value] : parameters.value_or(ConnectionParameters())) {
     // "system" is a keyword of libpq 16 and later, not a file.
     if (name == "sslrootcert" && value != "system") {
@@ -108,8 +109,8 @@ absl::Status RequestPostgresTls(int socket) {
 
 }  // namespace
 
-void CheckCertificateFiles(const Config& config, Findings& out) {
-  for (const File& file : NamedFiles(config)) {
+void CheckCertificateFiles(const SourceConfig& source, const KafkaConfig& kafka, Findings& out) {
+  for (const File& file : NamedFiles(source, kafka)) {
     CheckFile(file, SystemClock().WallNow(), out);
   }
 }

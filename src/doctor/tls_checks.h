@@ -6,14 +6,14 @@
 
 namespace walrelay {
 
-struct Config;
+struct KafkaConfig;
 struct SourceConfig;
 
 // The certificate files that the configuration names.
 // Those of libpq's parameters (sslrootcert, sslcert) included. A directory is skipped: it has one
 // file per authority. A file that cannot be read, or contains no certificate, is a problem. At most
 // 4 MiB of a file are read.
-void CheckCertificateFiles(const Config& config, Findings& out);
+void CheckCertificateFiles(const SourceConfig& source, const KafkaConfig& kafka, Findings& out);
 
 // The certificate of an open connection.
 // No finding without TLS.

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/synchronous_standbys.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {
@@ -60,9 +60,9 @@ void CheckStandbyNames(PgConnection& connection, const std::string& standbys, bo
 
 }  // namespace
 
-absl::Status CheckVisibility(PgConnection& connection, const Config& config, Findings& out) {
-  const Micros timeout = config.source.connect_timeout;
-  const bool wait_visible = config.source.wait_visible;
+absl::Status CheckVisibility(PgConnection& connection, const SourceConfig& source, Findings& out) {
+  const Micros timeout = source.connect_timeout;
+  const bool wait_visible = source.wait_visible;
   WR_ASSIGN_OR_RETURN(const std::string standbys,
                       ReadSetting(connection, "synchronous_standby_names", timeout));
   CheckStandbyNames(connection, standbys, wait_visible, out);

@@ -29,40 +29,40 @@ class TlsChecksTest : public ::testing::Test {
 
 TEST_F(TlsChecksTest, KafkaFilesAreChecked) {
   config_.kafka.ssl_ca_file = directory_.Write("ca.pem", kOldCertificate);
-  CheckCertificateFiles(config_, findings_);
+  CheckCertificateFiles(config_.source, config_.kafka, findings_);
   Expect(Severity::kProblem, "kafka.ssl_ca_file (" + config_.kafka.ssl_ca_file +
                                  "): certificate CN=db.example has expired");
 }
 
 TEST_F(TlsChecksTest, DsnFilesAreChecked) {
   config_.source.dsn = "host=db sslrootcert=" + directory_.Write("root.pem", kOldCertificate);
-  CheckCertificateFiles(config_, findings_);
+  CheckCertificateFiles(config_.source, config_.kafka, findings_);
   Expect(Severity::kProblem, "sslrootcert of source.dsn");
 }
 
 TEST_F(TlsChecksTest, FilesInLibrdkafkaSettingsAreChecked) {
   config_.kafka.librdkafka = {
       {"ssl.certificate.location", directory_.Write("own.pem", kOldCertificate)}};
-  CheckCertificateFiles(config_, findings_);
+  CheckCertificateFiles(config_.source, config_.kafka, findings_);
   Expect(Severity::kProblem, "kafka.librdkafka ssl.certificate.location");
 }
 
 TEST_F(TlsChecksTest, SystemAuthoritiesAndFoldersAreSkipped) {
   config_.source.dsn = "host=db sslrootcert=system";
   config_.kafka.librdkafka = {{"ssl.ca.location", directory_.path()}};
-  CheckCertificateFiles(config_, findings_);
+  CheckCertificateFiles(config_.source, config_.kafka, findings_);
   EXPECT_THAT(findings_.all(), IsEmpty());
 }
 
 TEST_F(TlsChecksTest, MissingFileIsAProblem) {
   config_.kafka.ssl_ca_file = "/no/such/file.pem";
-  CheckCertificateFiles(config_, findings_);
+  CheckCertificateFiles(config_.source, config_.kafka, findings_);
   Expect(Severity::kProblem, "No such file");
 }
 
 TEST_F(TlsChecksTest, FileWithoutACertificateIsAProblem) {
   config_.kafka.ssl_certificate_file = directory_.Write("own.pem", "nothing");
-  CheckCertificateFiles(config_, findings_);
+  CheckCertificateFiles(config_.source, config_.kafka, findings_);
   Expect(Severity::kProblem, "contains no certificate");
 }
 
