@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "dryrun/record_printer.h"
 #include "republish/letter_row.h"
-#include "walrelay/config.h"
 
 namespace walrelay {
 namespace {
@@ -52,7 +51,7 @@ std::string ColumnJson(const StoredDeadLetter::Column& column) {
 
 }  // namespace
 
-std::string DeadLetterLine(const DeadLetterEntry& entry, const Config& config) {
+std::string DeadLetterLine(const DeadLetterEntry& entry, const SourceConfig& source) {
   if (!entry.letter) {
     return fmt::format("{}  {}  -  not a dead letter", ToString(entry.id), TimeText(entry));
   }
@@ -60,7 +59,7 @@ std::string DeadLetterLine(const DeadLetterEntry& entry, const Config& config) {
   return fmt::format("{}  {}  {}  {}.{}  id={} key={}{}{}  {}", ToString(entry.id), TimeText(entry),
                      Printable(letter.code, kLongestInLine),
                      Printable(letter.schema, kLongestInLine),
-                     Printable(letter.table, kLongestInLine), Part(RowIdOf(letter, config)),
+                     Printable(letter.table, kLongestInLine), Part(RowIdOf(letter, source)),
                      Part(entry.key), letter.truncated() ? "  truncated" : "",
                      entry.retried ? "  retried" : "", Printable(letter.reason));
 }
@@ -94,7 +93,8 @@ std::string DeadLetterText(const DeadLetterEntry& entry) {
   return out;
 }
 
-std::string DeadLetterJson(const DeadLetterEntry& entry, const Config& config, bool with_row) {
+std::string DeadLetterJson(const DeadLetterEntry& entry, const SourceConfig& source,
+                           bool with_row) {
   JsonObject out;
   out.Add("id", ToString(entry.id));
   out.Add("time", entry.time);
@@ -106,7 +106,7 @@ std::string DeadLetterJson(const DeadLetterEntry& entry, const Config& config, b
     out.Add("reason", letter.reason);
     out.Add("schema", letter.schema);
     out.Add("table", letter.table);
-    out.AddOrNull("row_id", RowIdOf(letter, config));
+    out.AddOrNull("row_id", RowIdOf(letter, source));
     out.Add("truncated", letter.truncated());
     out.Add("retried", entry.retried);
     out.Add("commit_lsn", letter.position.row.commit_lsn.ToString());

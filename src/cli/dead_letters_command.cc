@@ -105,7 +105,7 @@ absl::StatusOr<ExitCode> List(const DeadLettersFlags& flags) {
   uint64_t printed = 0;
   uint64_t more = 0;
   const auto sinks = MakeSinkFactory(loaded.config);
-  const DeadLetterTopic topic(loaded.config, *sinks);
+  const DeadLetterTopic topic(loaded.config.on_error, *sinks);
   WR_RETURN_IF_ERROR(topic.ForEach([&](const DeadLetterEntry& entry) {
     if (!selection.Includes(entry) || (flags.open && entry.retried)) {
       return absl::OkStatus();
@@ -115,8 +115,8 @@ absl::StatusOr<ExitCode> List(const DeadLettersFlags& flags) {
       return absl::OkStatus();
     }
     ++printed;
-    fmt::print("{}\n", flags.json ? DeadLetterJson(entry, loaded.config, /*with_row=*/false)
-                                  : DeadLetterLine(entry, loaded.config));
+    fmt::print("{}\n", flags.json ? DeadLetterJson(entry, loaded.config.source, /*with_row=*/false)
+                                  : DeadLetterLine(entry, loaded.config.source));
     return absl::OkStatus();
   }));
   fmt::print(stderr, "{} dead letter{}{}\n", printed, printed == 1 ? "" : "s",
@@ -129,12 +129,13 @@ absl::StatusOr<ExitCode> Show(const DeadLettersFlags& flags) {
   WR_ASSIGN_OR_RETURN(const DeadLetterId id, IdOf(flags.show));
   bool found = false;
   const auto sinks = MakeSinkFactory(loaded.config);
-  const DeadLetterTopic topic(loaded.config, *sinks);
+  const DeadLetterTopic topic(loaded.config.on_error, *sinks);
   WR_RETURN_IF_ERROR(topic.ForEach([&](const DeadLetterEntry& entry) {
     if (entry.id == id) {
       found = true;
-      fmt::print("{}", flags.json ? DeadLetterJson(entry, loaded.config, /*with_row=*/true) + "\n"
-                                  : DeadLetterText(entry));
+      fmt::print("{}", flags.json
+                           ? DeadLetterJson(entry, loaded.config.source, /*with_row=*/true) + "\n"
+                           : DeadLetterText(entry));
     }
     return absl::OkStatus();
   }));
@@ -178,7 +179,8 @@ absl::StatusOr<ExitCode> Retry(const DeadLettersFlags& flags) {
                Printable(MessageOf(reason)));
   };
   if (!flags.dry_run) {
-    WR_RETURN_IF_ERROR(CheckDeletion(loaded.config, *sinks, flags.accept_deletion, SystemClock(),
+    WR_RETURN_IF_ERROR(CheckDeletion(loaded.config.route, *sinks, flags.accept_deletion,
+                                     SystemClock(),
                                      [&] { return ReadAges(loaded.config, *sinks, options); }));
   }
   WR_ASSIGN_OR_RETURN(const RetryCounts counts, RetryDeadLetters(loaded.config, *sinks, options));

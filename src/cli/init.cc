@@ -44,7 +44,7 @@ absl::StatusOr<Initial> Inspect(const Config& config) {
   WR_ASSIGN_OR_RETURN(const TableDescription table,
                       InspectTable(connection, config.source.tables.front(), kQueryTimeout));
   WR_ASSIGN_OR_RETURN(const TableMapping mapping, MapTable(table));
-  return Initial{.toml = MappingToml(table, mapping, config),
+  return Initial{.toml = MappingToml(table, mapping, config.source, config.kafka),
                  .decisions = mapping.decisions.size()};
 }
 

@@ -201,7 +201,7 @@ absl::Status Republish(const Config& config, const RepublishFlags& flags) {
                flags.header, run);
   }
   if (!flags.dry_run) {
-    WR_RETURN_IF_ERROR(CheckDeletion(config, *sinks, flags.accept_deletion, clock,
+    WR_RETURN_IF_ERROR(CheckDeletion(config.route, *sinks, flags.accept_deletion, clock,
                                      [&] { return ReadAges(config, flags, selected, clock); }));
   }
   RowRun progress(rows);

@@ -7,7 +7,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "dryrun/record_printer.h"
-#include "walrelay/config.h"
+#include "walrelay/config/route.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -34,10 +34,10 @@ SinkMaker PrintingSinks(bool json) {
   };
 }
 
-absl::Status CheckDeletion(const Config& config, SinkFactory& sinks, bool accept,
+absl::Status CheckDeletion(const RouteConfig& route, SinkFactory& sinks, bool accept,
                            const Clock& clock,
                            const std::function<absl::StatusOr<RecordAges>()>& read_ages) {
-  if (config.route.timestamp == TimestampSource::kNow) {
+  if (route.timestamp == TimestampSource::kNow) {
     return absl::OkStatus();
   }
   WR_ASSIGN_OR_RETURN(const RecordAges ages, read_ages());

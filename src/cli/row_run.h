@@ -19,7 +19,7 @@
 
 namespace walrelay {
 
-struct Config;
+struct RouteConfig;
 
 // "3 published, 1 skipped, 2 sent to the dead-letter topic": parts that are 0 are omitted, except
 // the first.
@@ -32,7 +32,7 @@ SinkMaker PrintingSinks(bool json);
 // `read_ages` finds out the records' ages without publishing any. WR-4038 if topics would delete
 // some at once; with `accept`, a warning on standard error. Not with route.timestamp = "now", which
 // makes records new. Errors: those of `read_ages` and of ReadDeletedAtOnce().
-absl::Status CheckDeletion(const Config& config, SinkFactory& sinks, bool accept,
+absl::Status CheckDeletion(const RouteConfig& route, SinkFactory& sinks, bool accept,
                            const Clock& clock,
                            const std::function<absl::StatusOr<RecordAges>()>& read_ages);
 

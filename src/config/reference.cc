@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/loader.h"
 #include "config/option.h"
 #include "config/table_name.h"
 #include "config/toml_writer.h"

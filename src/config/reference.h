@@ -5,10 +5,11 @@
 
 #include <string>
 
-#include "config/loader.h"
 #include "config/option.h"
 
 namespace walrelay {
+
+struct LoadedConfig;
 
 // The reference of all options in Markdown. A test compares docs/configuration.md with it.
 std::string ConfigReference();

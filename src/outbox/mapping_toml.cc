@@ -7,7 +7,8 @@
 #include "config/masked_dsn.h"
 #include "config/table_name.h"
 #include "config/toml_writer.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {
@@ -72,8 +73,7 @@ void WriteHead(const TableDescription& table, const TableMapping& mapping, TomlW
   }
 }
 
-void WriteSource(const TableDescription& table, const Config& config, TomlWriter& out) {
-  const SourceConfig& source = config.source;
+void WriteSource(const TableDescription& table, const SourceConfig& source, TomlWriter& out) {
   out.Table("source");
   const std::string dsn = MaskedDsn(source.dsn);
   out.Set("dsn", TomlString(dsn),
@@ -127,9 +127,9 @@ void WriteRoute(const TableMapping& mapping, TomlWriter& out) {
   }
 }
 
-void WriteKafka(const Config& config, TomlWriter& out) {
+void WriteKafka(const KafkaConfig& kafka, TomlWriter& out) {
   out.Table("kafka");
-  const std::string& brokers = config.kafka.bootstrap_servers;
+  const std::string& brokers = kafka.bootstrap_servers;
   out.Set("bootstrap_servers", TomlString(brokers.empty() ? "localhost:9092" : brokers),
           brokers.empty() ? "your brokers" : "");
 }
@@ -162,13 +162,13 @@ void WriteOldRows(const TableMapping& mapping, TomlWriter& out) {
 }  // namespace
 
 std::string MappingToml(const TableDescription& table, const TableMapping& mapping,
-                        const Config& config) {
+                        const SourceConfig& source, const KafkaConfig& kafka) {
   TomlWriter out;
   WriteHead(table, mapping, out);
-  WriteSource(table, config, out);
+  WriteSource(table, source, out);
   WriteColumns(mapping, out);
   WriteRoute(mapping, out);
-  WriteKafka(config, out);
+  WriteKafka(kafka, out);
   WriteOldRows(mapping, out);
   return std::move(out).Finish();
 }

@@ -10,12 +10,13 @@
 
 namespace walrelay {
 
-struct Config;
+struct KafkaConfig;
+struct SourceConfig;
 
 // `config` has what the operator has set: the DSN (whose passwords are written as "***"), the names
 // of slot and publication, and the brokers, for which a placeholder is written if there are none.
 // The result is a valid configuration.
 std::string MappingToml(const TableDescription& table, const TableMapping& mapping,
-                        const Config& config);
+                        const SourceConfig& source, const KafkaConfig& kafka);
 
 }  // namespace walrelay

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "walrelay/config.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -28,7 +28,7 @@ constexpr std::chrono::hours kRunTimeout{24};
 class Retry {
  public:
   Retry(const Config& config, SinkFactory& sinks, const RetryOptions& options)
-      : config_(config), options_(options), topic_(config, sinks) {}
+      : config_(config), options_(options), topic_(config.on_error, sinks) {}
 
   absl::StatusOr<RetryCounts> Run() {
     WR_RETURN_IF_ERROR(Prepare());
@@ -81,13 +81,13 @@ class Retry {
       Fail(entry.id, Error(ErrorCode::kValueInvalid, "the record is not a dead letter"));
       return absl::OkStatus();
     }
-    const bool from_letter = options_.trust_topic && !IsIncomplete(*entry.letter, config_);
+    const bool from_letter = options_.trust_topic && !IsIncomplete(*entry.letter, config_.source);
     WR_RETURN_IF_ERROR(from_letter ? PublishLetter(entry) : PublishFromTable(entry));
     return Mark(DeadLetterTopic::kLettersOfMark);
   }
 
   absl::Status PublishLetter(const DeadLetterEntry& entry) {
-    auto relation = RelationOf(*entry.letter, config_, {tables_, relations_});
+    auto relation = RelationOf(*entry.letter, config_.source, {tables_, relations_});
     if (!relation.ok()) {
       Fail(entry.id, relation.status());
       return absl::OkStatus();
@@ -102,12 +102,12 @@ class Retry {
 
   // The commit time is the letter's: the server may not have recorded it.
   absl::Status PublishFromTable(const DeadLetterEntry& entry) {
-    if (const auto relation = RelationOf(*entry.letter, config_, {tables_, relations_});
+    if (const auto relation = RelationOf(*entry.letter, config_.source, {tables_, relations_});
         !relation.ok()) {
       Fail(entry.id, relation.status());
       return absl::OkStatus();
     }
-    const std::optional<std::string> id = RowIdOf(*entry.letter, config_);
+    const std::optional<std::string> id = RowIdOf(*entry.letter, config_.source);
     if (!id || id->find('\0') != std::string::npos || IsMessage(*entry.letter)) {
       Fail(entry.id,
            Unverified(*entry.letter, IsMessage(*entry.letter) ? "a logical message is in no table"
@@ -142,7 +142,7 @@ class Retry {
 
   // Any user of Kafka may have written a row that only the topic has.
   absl::Status Unverified(const StoredDeadLetter& letter, std::string_view why) const {
-    return IsIncomplete(letter, config_)
+    return IsIncomplete(letter, config_.source)
                ? Error(
                      ErrorCode::kValueInvalid,
                      fmt::format("the dead letter has a truncated or transformed row, and {}", why))

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "walrelay/config.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -20,8 +20,8 @@ std::optional<StoredDeadLetter> Decoded(const TopicRecord& record) {
 
 }  // namespace
 
-DeadLetterTopic::DeadLetterTopic(const Config& config, SinkFactory& sinks)
-    : sinks_(sinks), topic_(config.on_error.dead_letter_topic) {
+DeadLetterTopic::DeadLetterTopic(const ErrorPolicy& on_error, SinkFactory& sinks)
+    : sinks_(sinks), topic_(on_error.dead_letter_topic) {
   WR_CHECK(!topic_.empty(), "the configuration names the topic");
 }
 

@@ -22,7 +22,7 @@
 
 namespace walrelay {
 
-struct Config;
+struct ErrorPolicy;
 
 inline constexpr std::string_view kRetriedHeader = "walrelay.retried";
 
@@ -37,8 +37,8 @@ struct DeadLetterEntry {
 
 class DeadLetterTopic {
  public:
-  // REQUIRES: the configuration names the topic, and outlives the object, as `sinks` does.
-  DeadLetterTopic(const Config& config, SinkFactory& sinks);
+  // REQUIRES: `on_error` names the topic, and outlives the object, as `sinks` does.
+  DeadLetterTopic(const ErrorPolicy& on_error, SinkFactory& sinks);
 
   // Reads the topic twice: first the marks, then the letters that it has now, those of each
   // partition in their order, for at most `timeout`. An error of `on_entry` ends the reading. A

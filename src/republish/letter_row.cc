@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "encode/column_value.h"
 #include "route/message_row.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -17,8 +17,8 @@ namespace {
 // The schema of a row that was a logical message, as MessageRow describes it.
 constexpr std::string_view kMessageSchema = "pg_logical_emit_message";
 
-const OutboxTable* TableOf(const StoredDeadLetter& letter, const Config& config) {
-  const auto& tables = config.source.tables;
+const OutboxTable* TableOf(const StoredDeadLetter& letter, const SourceConfig& source) {
+  const auto& tables = source.tables;
   const auto found = std::find_if(tables.begin(), tables.end(), [&](const OutboxTable& table) {
     return table.schema == letter.schema && table.name == letter.table;
   });
@@ -43,13 +43,13 @@ std::optional<std::string> TextOf(const StoredDeadLetter::Column& column) {
 }  // namespace
 
 absl::StatusOr<pgoutput::CachedRelation> RelationOf(const StoredDeadLetter& letter,
-                                                    const Config& config,
+                                                    const SourceConfig& source,
                                                     const CurrentTables& current) {
   pgoutput::CachedRelation relation{.schema = letter.schema, .name = letter.table};
   for (const StoredDeadLetter::Column& column : letter.columns) {
     relation.columns.push_back({.name = column.name, .type_oid = column.type_oid});
   }
-  if (IsMessage(letter) && !config.source.message_prefixes.empty()) {
+  if (IsMessage(letter) && !source.message_prefixes.empty()) {
     relation.oid = kMessageRelation;
     return relation;
   }
@@ -71,13 +71,13 @@ absl::StatusOr<pgoutput::CachedRelation> RelationOf(const StoredDeadLetter& lett
       "Run the command with the configuration of the pipeline that wrote the dead letter.");
 }
 
-bool IsIncomplete(const StoredDeadLetter& letter, const Config& config) {
-  const OutboxTable* const table = TableOf(letter, config);
+bool IsIncomplete(const StoredDeadLetter& letter, const SourceConfig& source) {
+  const OutboxTable* const table = TableOf(letter, source);
   return letter.truncated() || (table != nullptr && !table->transforms.empty());
 }
 
-std::optional<std::string> RowIdOf(const StoredDeadLetter& letter, const Config& config) {
-  const OutboxTable* const table = TableOf(letter, config);
+std::optional<std::string> RowIdOf(const StoredDeadLetter& letter, const SourceConfig& source) {
+  const OutboxTable* const table = TableOf(letter, source);
   const std::string name = table != nullptr ? table->columns.id.value_or("id") : "id";
   for (const StoredDeadLetter::Column& column : letter.columns) {
     if (column.name == name && column.value && column.cut_from == 0) {

@@ -15,7 +15,7 @@
 
 namespace walrelay {
 
-struct Config;
+struct SourceConfig;
 
 // The configured tables as the server has them now; both lists in the same order.
 struct CurrentTables {
@@ -26,19 +26,19 @@ struct CurrentTables {
 // The table of a letter, with the letter's columns. Types keep their modifiers if the table still
 // has these columns. WR-2302 for a table that is not configured or does not exist any more.
 absl::StatusOr<pgoutput::CachedRelation> RelationOf(const StoredDeadLetter& letter,
-                                                    const Config& config,
+                                                    const SourceConfig& source,
                                                     const CurrentTables& current);
 
 // Whether the letter has less than the row: a value was truncated, or transformed before it was
 // written. Then the row has to be read from its table.
-bool IsIncomplete(const StoredDeadLetter& letter, const Config& config);
+bool IsIncomplete(const StoredDeadLetter& letter, const SourceConfig& source);
 
 // Whether the row was a logical message, which is in no table.
 bool IsMessage(const StoredDeadLetter& letter);
 
 // The value of the column that the configuration maps to the id, as text; nullopt: NULL, truncated
 // or absent, or of a type that has no text here.
-std::optional<std::string> RowIdOf(const StoredDeadLetter& letter, const Config& config);
+std::optional<std::string> RowIdOf(const StoredDeadLetter& letter, const SourceConfig& source);
 
 // Views of `letter`.
 std::vector<pgoutput::TupleValue> ValuesOf(const StoredDeadLetter& letter);

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {
@@ -25,12 +25,12 @@ DeadLetterEntry Entry() {
 
 TEST(DeadLetterReportTest, LineHasIdCodeAndRowEscaped) {
   DeadLetterEntry entry = Entry();
-  EXPECT_EQ(DeadLetterLine(entry, Config()),
+  EXPECT_EQ(DeadLetterLine(entry, SourceConfig()),
             "2/42  1970-01-01T00:00:00.000000Z  WR-3006  public.outbox  id=7 key=k\\x1b[31m  "
             "truncated  too\\x0alarge");
   entry.retried = true;
   entry.key.reset();
-  EXPECT_THAT(DeadLetterLine(entry, Config()), HasSubstr("key=-  truncated  retried  too"));
+  EXPECT_THAT(DeadLetterLine(entry, SourceConfig()), HasSubstr("key=-  truncated  retried  too"));
 }
 
 TEST(DeadLetterReportTest, TextHasTheRowAndMarksTruncatedValues) {
@@ -42,19 +42,20 @@ TEST(DeadLetterReportTest, TextHasTheRowAndMarksTruncatedValues) {
 }
 
 TEST(DeadLetterReportTest, JsonHasBytesAsBase64) {
-  const std::string json = DeadLetterJson(Entry(), Config(), /*with_row=*/true);
+  const std::string json = DeadLetterJson(Entry(), SourceConfig(), /*with_row=*/true);
   EXPECT_THAT(json, AllOf(HasSubstr(R"("id":"2/42")"), HasSubstr(R"("row_id":"7")"),
                           HasSubstr(R"("value_base64":"/w==","binary":true,"cut_from":1000)"),
                           HasSubstr(R"("value":null)")));
-  EXPECT_THAT(DeadLetterJson(Entry(), Config(), /*with_row=*/false), Not(HasSubstr("columns")));
+  EXPECT_THAT(DeadLetterJson(Entry(), SourceConfig(), /*with_row=*/false),
+              Not(HasSubstr("columns")));
 }
 
 TEST(DeadLetterReportTest, OtherRecordsAreNamed) {
   DeadLetterEntry entry = Entry();
   entry.letter.reset();
-  EXPECT_THAT(DeadLetterLine(entry, Config()), HasSubstr("2/42"));
+  EXPECT_THAT(DeadLetterLine(entry, SourceConfig()), HasSubstr("2/42"));
   EXPECT_THAT(DeadLetterText(entry), HasSubstr("not a dead letter"));
-  EXPECT_THAT(DeadLetterJson(entry, Config(), true), HasSubstr(R"("dead_letter":false)"));
+  EXPECT_THAT(DeadLetterJson(entry, SourceConfig(), true), HasSubstr(R"("dead_letter":false)"));
 }
 
 }  // namespace

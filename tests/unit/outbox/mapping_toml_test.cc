@@ -23,7 +23,7 @@ class MappingTomlTest : public ::testing::Test {
   std::string Toml() {
     const auto mapping = MapTable(table_);
     EXPECT_TRUE(mapping.ok()) << mapping.status();
-    return MappingToml(table_, *mapping, config_);
+    return MappingToml(table_, *mapping, config_.source, config_.kafka);
   }
   // What the loader reads from it, without an error.
   Config Read() {

@@ -28,7 +28,7 @@ class LetterRowTest : public ::testing::Test {
 
   absl::StatusOr<pgoutput::CachedRelation> Relation() {
     const TableInfo info{.schema = "public", .name = "outbox", .oid = 16385};
-    return RelationOf(letter_, config_, {{&info, 1}, {&table_, 1}});
+    return RelationOf(letter_, config_.source, {{&info, 1}, {&table_, 1}});
   }
 
   Config config_;
@@ -66,27 +66,27 @@ TEST_F(LetterRowTest, MessageIsRoutedAsAMessage) {
 }
 
 TEST_F(LetterRowTest, TruncatedOrTransformedRowsAreIncomplete) {
-  EXPECT_FALSE(IsIncomplete(letter_, config_));
+  EXPECT_FALSE(IsIncomplete(letter_, config_.source));
   letter_.columns[1].cut_from = 100;
-  EXPECT_TRUE(IsIncomplete(letter_, config_));
+  EXPECT_TRUE(IsIncomplete(letter_, config_.source));
   letter_.columns[1].cut_from = 0;
   config_.source.tables[0].transforms = {{.column = "amount"}};
-  EXPECT_TRUE(IsIncomplete(letter_, config_));
+  EXPECT_TRUE(IsIncomplete(letter_, config_.source));
 }
 
 TEST_F(LetterRowTest, IdIsThatOfTheMappedColumnIfItIsWhole) {
-  EXPECT_THAT(RowIdOf(letter_, config_), Optional(std::string("7")));
+  EXPECT_THAT(RowIdOf(letter_, config_.source), Optional(std::string("7")));
   letter_.columns[0].cut_from = 5;
-  EXPECT_THAT(RowIdOf(letter_, config_), Eq(std::nullopt));
+  EXPECT_THAT(RowIdOf(letter_, config_.source), Eq(std::nullopt));
   letter_.columns[0] = {.name = "id", .value = std::nullopt};
-  EXPECT_THAT(RowIdOf(letter_, config_), Eq(std::nullopt));
+  EXPECT_THAT(RowIdOf(letter_, config_.source), Eq(std::nullopt));
   config_.source.tables[0].columns.id = "amount";
-  EXPECT_THAT(RowIdOf(letter_, config_), Optional(std::string("1.50")));
+  EXPECT_THAT(RowIdOf(letter_, config_.source), Optional(std::string("1.50")));
   letter_.columns[1].binary = true;
-  EXPECT_THAT(RowIdOf(letter_, config_), Eq(std::nullopt));
+  EXPECT_THAT(RowIdOf(letter_, config_.source), Eq(std::nullopt));
   letter_.columns[1].type_oid = 23;  // int4
   letter_.columns[1].value = std::string("\0\0\1\0", 4);
-  EXPECT_THAT(RowIdOf(letter_, config_), Optional(std::string("256")));
+  EXPECT_THAT(RowIdOf(letter_, config_.source), Optional(std::string("256")));
 }
 
 TEST_F(LetterRowTest, ValuesAreThoseOfTheLetter) {
