@@ -139,7 +139,8 @@ absl::StatusOr<UsedId> UsedIdOf(const Config& config) {
     return UsedId();
   }
   WR_ASSIGN_OR_RETURN(const DatabaseAddress address, DatabaseAddressOf(config.source));
-  return UsedId{PipelineIdOf(config, address.database), BrokersOf(config.kafka)};
+  return UsedId{PipelineIdOf(config.source, config.pipeline, address.database),
+                BrokersOf(config.kafka)};
 }
 
 absl::Status SharedId(const PipelineSpec& pipeline, const PipelineSpec& other,

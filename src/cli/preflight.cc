@@ -91,7 +91,8 @@ class Preflight {
     const absl::Status regex = TopicRouter::Create(expression).status();
     Add("route.regex", regex);
     if (regex.ok()) {
-      Add("route.topic", TopicRouter::Create(config_.route, ReservedTopics(config_)).status());
+      const auto reserved = ReservedTopics(config_.progress_topic(), config_.on_error);
+      Add("route.topic", TopicRouter::Create(config_.route, reserved).status());
     }
     // The dead-letter topic is the only topic whose name no row decides, so it can be checked now.
     const std::string& topic = config_.on_error.dead_letter_topic;

@@ -6,7 +6,7 @@
 
 #include "stream/progress_record.h"
 #include "stream/start_position.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -18,7 +18,7 @@ absl::Status CheckSlotIsIdle(const ProgressPlanInput& input) {
   if (input.info.slot->active) {
     return Error(ErrorCode::kSlotBusy,
                  fmt::format("process {} of the server reads slot {}", input.info.slot->active_pid,
-                             input.config.source.slot),
+                             input.source.slot),
                  "Stop the relay, on every host, and run the command again.");
   }
   return absl::OkStatus();
@@ -63,21 +63,21 @@ absl::StatusOr<Progress> PlanProgressInit(const ProgressPlanInput& input) {
                  "prints it; --force replaces it by one at the slot's confirmed position.");
   }
   WR_RETURN_IF_ERROR(CheckSlotIsIdle(input));
-  Progress record = ProgressFrom(input.config, input.info);
+  Progress record = ProgressFrom(input.source, input.pipeline, input.info);
   record.generation = input.record ? input.record->generation + 1 : 0;
   return record;
 }
 
 absl::StatusOr<Progress> PlanProgressSet(const ProgressPlanInput& input, Lsn frontier) {
   if (input.record && !input.force) {
-    WR_RETURN_IF_ERROR(CheckOwner(*input.record, input.config, input.info.server));
+    WR_RETURN_IF_ERROR(CheckOwner(*input.record, input.source, input.pipeline, input.info.server));
     WR_RETURN_IF_ERROR(CheckUnused(*input.record, input.info.server, /*run_id=*/""));
   }
   WR_RETURN_IF_ERROR(CheckSlotIsIdle(input));
   if (!input.force) {
     WR_RETURN_IF_ERROR(CheckFrontier(input.info, frontier));
   }
-  Progress record = ProgressFrom(input.config, input.info);
+  Progress record = ProgressFrom(input.source, input.pipeline, input.info);
   record.frontier = record.settled_before = frontier;
   record.generation = input.record ? GenerationAfter(*input.record, record) : 0;
   return record;

@@ -13,11 +13,13 @@
 
 namespace walrelay {
 
-struct Config;
+struct PipelineConfig;
+struct SourceConfig;
 
 // `record`: the one in the topic; nullopt: none. `force`: as the flag.
 struct ProgressPlanInput {
-  const Config& config;
+  const SourceConfig& source;
+  const PipelineConfig& pipeline;
   const SourceInfo& info;
   const std::optional<Progress>& record;
   bool force = false;

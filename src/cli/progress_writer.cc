@@ -36,10 +36,11 @@ absl::Status AdvanceSlot(const SourceConfig& source, Lsn position) {
 
 absl::StatusOr<ProgressAddress> ProgressAddressFor(const Config& config) {
   if (!config.pipeline.id.empty()) {
-    return ProgressAddressOf(config, "");
+    return ProgressAddressOf(config.source, config.pipeline, config.progress_topic(), "");
   }
   WR_ASSIGN_OR_RETURN(const PgConnection connection, ConnectTo(config.source));
-  return ProgressAddressOf(config, connection.database());
+  return ProgressAddressOf(config.source, config.pipeline, config.progress_topic(),
+                           connection.database());
 }
 
 absl::StatusOr<WrittenProgress> WritePlannedProgress(
@@ -48,13 +49,15 @@ absl::StatusOr<WrittenProgress> WritePlannedProgress(
   PgReplicationSource source(config.source, -1);
   WR_ASSIGN_OR_RETURN(SourceInfo info, source.Open());
   WR_ASSIGN_OR_RETURN(const ProgressAddress address,
-                      ProgressAddressOf(config, info.server.database));
+                      ProgressAddressOf(config.source, config.pipeline, config.progress_topic(),
+                                        info.server.database));
   const auto sinks = MakeSinkFactory(config);
   const auto topic = sinks->OpenProgress({});
   WR_ASSIGN_OR_RETURN(const ProgressReading old, topic->Read(address));
   // Again: reading the topic takes time, in which a relay may have started.
   WR_ASSIGN_OR_RETURN(info.slot, source.InspectSlot());
-  WR_ASSIGN_OR_RETURN(Progress record, plan(ProgressPlanInput{config, info, old.record, force}));
+  WR_ASSIGN_OR_RETURN(Progress record, plan(ProgressPlanInput{config.source, config.pipeline, info,
+                                                              old.record, force}));
   WR_ASSIGN_OR_RETURN(record, WriteAsNewRun(*topic, address, std::move(record)));
   if (record.frontier > info.slot->confirmed_flush_lsn && record.frontier <= info.server.wal_end) {
     source.Close();

@@ -103,7 +103,8 @@ class TopicProgress final : public RecoveryProgress {
     if (!recording_) {
       return std::nullopt;
     }
-    WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(config_, database));
+    WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(config_.source, config_.pipeline,
+                                                    config_.progress_topic(), database));
     auto reading = topic_->ReadExisting(address_);
     if (HasCode(reading.status(), ErrorCode::kProgressMissing) || IsRefusal(reading.status())) {
       return std::nullopt;
@@ -195,7 +196,7 @@ ExitCode ReportRefused(const absl::Status& error) {
 absl::StatusOr<ExitCode> NothingToRecover(const Config& config, const RecoverFlags& flags,
                                           Recovery& recovery) {
   if (flags.json) {
-    fmt::print("{}", PlanJson(config, std::nullopt));
+    fmt::print("{}", PlanJson(config.source, std::nullopt));
     return ExitCode::kOk;
   }
   fmt::print("Nothing to do: slot {} works, and a relay continues from it.\n", config.source.slot);
@@ -214,7 +215,7 @@ absl::StatusOr<ExitCode> NothingToRecover(const Config& config, const RecoverFla
 }
 
 void PrintPlan(const Config& config, const RecoverFlags& flags, const RecoverPlan& plan) {
-  fmt::print("{}", flags.json ? PlanJson(config, plan) : PlanText(config, plan));
+  fmt::print("{}", flags.json ? PlanJson(config.source, plan) : PlanText(config.source, plan));
 }
 
 ExitCode Apply(const Config& config, const RecoverPlan& plan, Recovery& recovery) {
@@ -273,7 +274,9 @@ absl::StatusOr<ExitCode> Execute(const RecoverFlags& flags) {
   TableRows rows(config, RepublishSinks(*sinks), clock, ReportsOf());
   TopicProgress progress(config, *sinks);
   ScannedTopics tails(*sinks);
-  Recovery recovery({.config = config,
+  Recovery recovery({.source_config = config.source,
+                     .pipeline_config = config.pipeline,
+                     .prune_config = config.prune,
                      .source = source,
                      .rows = rows,
                      .progress = progress,

@@ -139,7 +139,8 @@ absl::StatusOr<RowSelection> SelectionOf(const RepublishFlags& flags, const Conf
                              "Select rows with --id, --after-id, --key, --since, --until or "
                              "--after-lsn; --all selects every row.");
   }
-  if (const absl::Status topic = CheckRowTopic(flags.topic, ReservedTopics(config));
+  if (const absl::Status topic =
+          CheckRowTopic(flags.topic, ReservedTopics(config.progress_topic(), config.on_error));
       !flags.topic.empty() && !topic.ok()) {
     return Error(ErrorCode::kUsage, fmt::format("--topic: {}", MessageOf(topic)));
   }

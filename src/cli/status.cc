@@ -74,7 +74,9 @@ absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
   if (!config.has_brokers()) {
     return Error(ErrorCode::kConfigValue, "kafka.bootstrap_servers is not set");
   }
-  WR_ASSIGN_OR_RETURN(const ProgressAddress address, ProgressAddressOf(config, database));
+  WR_ASSIGN_OR_RETURN(
+      const ProgressAddress address,
+      ProgressAddressOf(config.source, config.pipeline, config.progress_topic(), database));
   auto reading = sinks.OpenProgress({.patience = kRecordPatience})->ReadExisting(address);
   if (HasCode(reading.status(), ErrorCode::kProgressMissing)) {
     return std::nullopt;
@@ -83,7 +85,7 @@ absl::StatusOr<std::optional<Progress>> ReadRecord(const Config& config,
   if (reading->record) {
     ServerInfo server;  // only the names are known here
     server.database = database;
-    WR_RETURN_IF_ERROR(CheckOwner(*reading->record, config, server));
+    WR_RETURN_IF_ERROR(CheckOwner(*reading->record, config.source, config.pipeline, server));
   }
   return std::move(reading->record);
 }

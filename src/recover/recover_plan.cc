@@ -10,7 +10,9 @@
 #include "stream/progress_record.h"
 #include "stream/publication_change.h"
 #include "stream/start_position.h"
-#include "walrelay/config.h"
+#include "walrelay/config/pipeline.h"
+#include "walrelay/config/prune.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
 
@@ -40,29 +42,30 @@ bool IsSolvedByNewSlot(const absl::Status& problem) {
   return HasCode(problem, ErrorCode::kSlotMissing) || ReactionTo(problem) == Reaction::kGap;
 }
 
-absl::Status CheckSource(const Config& config, const RecoverEvidence& evidence) {
-  if (config.source.tables.front().name.empty()) {
+absl::Status CheckSource(const SourceConfig& source, const PipelineConfig& pipeline,
+                         const RecoverEvidence& evidence) {
+  if (source.tables.front().name.empty()) {
     return Error(ErrorCode::kRecoveryUnproven,
                  "all events are logical messages, which are in the WAL and in no table",
                  "Nothing can be recovered. For a new slot: walrelay setup --apply.");
   }
   if (evidence.record) {
-    WR_RETURN_IF_ERROR(CheckOwner(*evidence.record, config, evidence.info.server));
+    WR_RETURN_IF_ERROR(CheckOwner(*evidence.record, source, pipeline, evidence.info.server));
   }
   if (evidence.info.slot && evidence.info.slot->active) {
     return Error(ErrorCode::kSlotBusy,
                  fmt::format("process {} of the server reads slot {}",
-                             evidence.info.slot->active_pid, config.source.slot),
+                             evidence.info.slot->active_pid, source.slot),
                  "Nothing is to be recovered while a relay reads the slot.");
   }
   if (evidence.info.recovery_pid != 0) {
     return Error(ErrorCode::kSlotBusy,
                  fmt::format("another walrelay recover is replacing slot {} (process {} of the "
                              "server)",
-                             config.source.slot, evidence.info.recovery_pid),
+                             source.slot, evidence.info.recovery_pid),
                  "Wait until it has ended.");
   }
-  const auto problems = PublicationProblems(evidence.info, config.source.publication);
+  const auto problems = PublicationProblems(evidence.info, source.publication);
   return problems.empty() ? absl::OkStatus() : problems.front();
 }
 
@@ -147,24 +150,25 @@ std::vector<XidHorizon> HorizonsBefore(const NewSlot& slot, const RecoverEvidenc
 
 // pg_upgrade moves a slot (Postgres 17 and later) only if it has read everything, so that nothing
 // is missing. A new slot would not have what was committed since, and deleted from the tables.
-absl::Status SlotWorks(const Config& config) {
+absl::Status SlotWorks(const SourceConfig& source) {
   return Error(
-      ErrorCode::kUsage, fmt::format("slot {} works on this server", config.source.slot),
+      ErrorCode::kUsage, fmt::format("slot {} works on this server", source.slot),
       fmt::format(
           "If pg_upgrade moved it here, nothing is missing: start walrelay, which holds (WR-2201), "
           "then walrelay resume --accept-gap. If it was created after the upgrade, it lacks what "
           "was committed before: SELECT pg_drop_replication_slot('{}'); then run this command "
           "again.",
-          config.source.slot));
+          source.slot));
 }
 
-absl::Status Unproven(const Config& config, const RecoverEvidence& evidence) {
+absl::Status Unproven(const SourceConfig& source, const PipelineConfig& pipeline,
+                      const RecoverEvidence& evidence) {
   const bool other =
       evidence.record && evidence.record->system_id != evidence.info.server.system_id;
   return Error(
       ErrorCode::kRecoveryUnproven,
       !evidence.record ? fmt::format("pipeline \"{}\" has no progress record",
-                                     PipelineIdOf(config, evidence.info.server.database))
+                                     PipelineIdOf(source, pipeline, evidence.info.server.database))
       : other          ? fmt::format("the progress record is of system {}, and this is system {}",
                                      evidence.record->system_id, evidence.info.server.system_id)
                        : "no horizon of the progress record proves anything for this server",
@@ -176,16 +180,18 @@ absl::Status Unproven(const Config& config, const RecoverEvidence& evidence) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config,
+absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const SourceConfig& source,
+                                                            const PipelineConfig& pipeline,
+                                                            const PruneConfig& prune,
                                                             const RecoverEvidence& evidence,
                                                             const RecoverOptions& options) {
   const bool chosen = options.rows.since != RowsSince::kHorizon;
-  WR_RETURN_IF_ERROR(CheckSource(config, evidence));
+  WR_RETURN_IF_ERROR(CheckSource(source, pipeline, evidence));
   RecoveryScope scope{.problem = ProblemOf(evidence), .rows = options.rows};
   if (scope.problem.ok()) {
     if (chosen) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("slot {} works: a relay continues from it", config.source.slot),
+                   fmt::format("slot {} works: a relay continues from it", source.slot),
                    "To publish rows again: walrelay republish. To replace a slot from which "
                    "nothing was published yet, drop it first.");
     }
@@ -196,7 +202,7 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config
   }
   if (options.upgraded && HasCode(scope.problem, ErrorCode::kSystemChanged) &&
       DecideStart(std::nullopt, evidence.info).ok()) {
-    return SlotWorks(config);
+    return SlotWorks(source);
   }
   scope.failover = options.failover || (evidence.info.slot && evidence.info.slot->failover);
   scope.proven = ProvenXids(evidence, options);
@@ -210,11 +216,11 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config
     return scope;
   }
   if (!scope.proven) {
-    return Unproven(config, evidence);
+    return Unproven(source, pipeline, evidence);
   }
   scope.rows.from_xid = scope.proven->before;
   scope.rows.proven_from = scope.proven->from;
-  scope.rows.proven_time_column = config.prune.time_column;
+  scope.rows.proven_time_column = prune.time_column;
   scope.rows.attachments_known = evidence.record->system_id == evidence.info.server.system_id;
   CompareSinceHorizon(*evidence.record, scope);
   if (options.compare_since) {
@@ -226,12 +232,13 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config
 
 // The snapshot has every row of a transaction that ended before the slot's position. So has the
 // stream of the others: the next horizon is that of the snapshot.
-Progress RecordAfter(const Config& config, const RecoverEvidence& evidence,
-                     const RecoveryScope& scope, const NewSlot& slot) {
+Progress RecordAfter(const SourceConfig& source, const PipelineConfig& pipeline,
+                     const RecoverEvidence& evidence, const RecoveryScope& scope,
+                     const NewSlot& slot) {
   WR_CHECK(slot.position.valid() && slot.xmin >= kFirstXid, "the new slot is known");
   SourceInfo info = evidence.info;
   info.slot = SlotInfo{.confirmed_flush_lsn = slot.position};
-  Progress record = ProgressFrom(config, info);
+  Progress record = ProgressFrom(source, pipeline, info);
   record.generation = evidence.record ? evidence.record->generation + 1 : 0;
   record.publication = PublicationFingerprint(info.publication_state.identity);
   record.horizons = HorizonsBefore(slot, evidence, scope);
@@ -252,10 +259,11 @@ Progress RecordAfter(const Config& config, const RecoverEvidence& evidence,
   return record;
 }
 
-std::string PlanId(const Config& config, const RecoverPlan& plan) {
+std::string PlanId(const SourceConfig& source, const PipelineConfig& pipeline,
+                   const RecoverPlan& plan) {
   Fnv64 digest;
   const SourceInfo& info = plan.evidence.info;
-  digest.Add(PipelineIdOf(config, info.server.database));
+  digest.Add(PipelineIdOf(source, pipeline, info.server.database));
   digest.Add(fmt::format("{} {} {}", info.server.system_id, info.server.timeline,
                          info.slot ? info.slot->confirmed_flush_lsn.ToString() : "none"));
   digest.Add(fmt::format("{} {}", ToString(CodeOf(plan.scope.problem)), IsUsable(plan.evidence)));

@@ -21,7 +21,9 @@
 
 namespace walrelay {
 
-struct Config;
+struct PipelineConfig;
+struct PruneConfig;
+struct SourceConfig;
 
 // The rows of the outbox tables to publish again.
 enum class RowsSince : uint8_t {
@@ -81,15 +83,18 @@ struct RecoveryScope {
 // WR-2102 if a process reads the slot, WR-2205 for the record of another pipeline, WR-5005 for rows
 // that were chosen although the slot works; problems of the publication (WR-23xx), WR-2010 and
 // WR-2104, which a new slot does not solve.
-absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const Config& config,
+absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const SourceConfig& source,
+                                                            const PipelineConfig& pipeline,
+                                                            const PruneConfig& prune,
                                                             const RecoverEvidence& evidence,
                                                             const RecoverOptions& options);
 
 // The record after every row of the scope was acknowledged: everything before the new slot's
 // position is published. Its generation is the next one, as after an accepted gap: earlier
 // positions are not comparable. Without a run, a number or a time of writing.
-Progress RecordAfter(const Config& config, const RecoverEvidence& evidence,
-                     const RecoveryScope& scope, const NewSlot& slot);
+Progress RecordAfter(const SourceConfig& source, const PipelineConfig& pipeline,
+                     const RecoverEvidence& evidence, const RecoveryScope& scope,
+                     const NewSlot& slot);
 
 // Rows, by what became of them; of a plan, by what would.
 struct RecoveredRows {
@@ -128,7 +133,8 @@ struct RecoverPlan {
 
 // Identifies what an operator agrees to: server, slot, record and choices by their digest, and the
 // number of rows: "7f3c9a01-18204".
-std::string PlanId(const Config& config, const RecoverPlan& plan);
+std::string PlanId(const SourceConfig& source, const PipelineConfig& pipeline,
+                   const RecoverPlan& plan);
 
 // Whether `plan` is what the operator agreed to with `id`: nothing but further rows may have come.
 bool IsCoveredBy(const RecoverPlan& plan, std::string_view id);

@@ -9,7 +9,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "stream/progress_record.h"
-#include "walrelay/config.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -79,7 +79,7 @@ std::string ComparedText(const RecoverPlan& plan) {
 }
 
 // The warnings for an operator who may apply the plan; each is a whole sentence.
-std::vector<std::string> Warnings(const Config& config, const RecoverPlan& plan) {
+std::vector<std::string> Warnings(const SourceConfig& source, const RecoverPlan& plan) {
   std::vector<std::string> warnings;
   const ComparedRecords& compared = plan.compared;
   if (plan.exceeds_limit()) {
@@ -140,7 +140,7 @@ std::vector<std::string> Warnings(const Config& config, const RecoverPlan& plan)
         "were not published cannot be recovered.",
         plan.evidence.deleted_rows));
   }
-  if (!config.source.message_prefixes.empty()) {
+  if (!source.message_prefixes.empty()) {
     warnings.emplace_back(
         "Logical messages are in no table: those that were not published cannot "
         "be recovered.");
@@ -172,10 +172,10 @@ std::string_view NameOf(RowsSince since) {
 
 }  // namespace
 
-std::string PlanText(const Config& config, const RecoverPlan& plan) {
+std::string PlanText(const SourceConfig& source, const RecoverPlan& plan) {
   std::string out;
   const RecoveredRows& rows = plan.rows;
-  AddLine(out, "slot", fmt::format("{}: {}", config.source.slot, ProblemText(plan.scope.problem)));
+  AddLine(out, "slot", fmt::format("{}: {}", source.slot, ProblemText(plan.scope.problem)));
   AddLine(out, "record", RecordText(plan.evidence));
   AddLine(out, "published", fmt::format("for certain: {}", ProofText(plan.scope)));
   AddLine(out, "rows", fmt::format("{} {}", rows.rows, RowsText(plan.scope.rows)));
@@ -188,16 +188,16 @@ std::string PlanText(const Config& config, const RecoverPlan& plan) {
         fmt::format("{} dead-lettered, {} skipped", Count(rows.dead_letters, "row"), rows.skipped));
   }
   AddLine(out, "new slot", plan.scope.failover ? "with failover" : "without failover");
-  for (const std::string& warning : Warnings(config, plan)) {
+  for (const std::string& warning : Warnings(source, plan)) {
     AddLine(out, "warning", warning);
   }
   AddLine(out, "plan", plan.id);
   return out;
 }
 
-std::string PlanJson(const Config& config, const std::optional<RecoverPlan>& plan) {
+std::string PlanJson(const SourceConfig& source, const std::optional<RecoverPlan>& plan) {
   JsonObject out;
-  out.Add("slot", config.source.slot);
+  out.Add("slot", source.slot);
   if (!plan) {
     out.Raw("plan", "null");
     return std::move(out).Finish() + "\n";
@@ -227,7 +227,7 @@ std::string PlanJson(const Config& config, const std::optional<RecoverPlan>& pla
               [](uint64_t sum, const DeletedAtOnce& deleted) { return sum + deleted.records; }));
   out.Add("deleted_rows", plan->evidence.deleted_rows);
   out.Add("failover", plan->scope.failover);
-  out.Raw("warnings", JsonArray(Warnings(config, *plan), JsonOfText));
+  out.Raw("warnings", JsonArray(Warnings(source, *plan), JsonOfText));
   return std::move(out).Finish() + "\n";
 }
 

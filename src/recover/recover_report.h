@@ -10,11 +10,11 @@
 
 namespace walrelay {
 
-struct Config;
+struct SourceConfig;
 
-std::string PlanText(const Config& config, const RecoverPlan& plan);
+std::string PlanText(const SourceConfig& source, const RecoverPlan& plan);
 
 // nullopt: there is nothing to do. With a line break.
-std::string PlanJson(const Config& config, const std::optional<RecoverPlan>& plan);
+std::string PlanJson(const SourceConfig& source, const std::optional<RecoverPlan>& plan);
 
 }  // namespace walrelay

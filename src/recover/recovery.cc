@@ -14,7 +14,8 @@ namespace walrelay {
 absl::StatusOr<std::optional<RecoverPlan>> Recovery::Plan() {
   WR_ASSIGN_OR_RETURN(RecoverEvidence evidence, parts_.source.ReadEvidence());
   WR_ASSIGN_OR_RETURN(evidence.record, parts_.progress.Read(evidence.info.server.database));
-  WR_ASSIGN_OR_RETURN(auto scope, DecideRecovery(parts_.config, evidence, options_));
+  WR_ASSIGN_OR_RETURN(auto scope, DecideRecovery(parts_.source_config, parts_.pipeline_config,
+                                                 parts_.prune_config, evidence, options_));
   if (!scope) {
     lacks_failover_ = HasFailover(evidence.info.server.version) && !evidence.info.slot->failover;
     return std::nullopt;
@@ -40,7 +41,7 @@ absl::StatusOr<std::optional<RecoverPlan>> Recovery::Plan() {
     plan.retention = deleted.status();
     plan.deleted = std::move(deleted).value_or(std::vector<DeletedAtOnce>());
   }
-  plan.id = PlanId(parts_.config, plan);
+  plan.id = PlanId(parts_.source_config, parts_.pipeline_config, plan);
   parts_.tails.Release();  // a consumer takes memory that the sink needs next
   return plan;
 }
@@ -70,8 +71,8 @@ absl::StatusOr<RecoveredRows> Recovery::Apply(const RecoverPlan& plan) {
                                                                 published_->Contains(record));
                                             return !found;
                                           }));
-  WR_RETURN_IF_ERROR(
-      parts_.progress.Write(RecordAfter(parts_.config, plan.evidence, plan.scope, slot)));
+  WR_RETURN_IF_ERROR(parts_.progress.Write(
+      RecordAfter(parts_.source_config, parts_.pipeline_config, plan.evidence, plan.scope, slot)));
   WR_RETURN_IF_ERROR(parts_.source.ReplaceSlot(plan.scope.failover));
   return rows;
 }

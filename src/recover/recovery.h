@@ -39,7 +39,9 @@
 
 namespace walrelay {
 
-struct Config;
+struct PipelineConfig;
+struct PruneConfig;
+struct SourceConfig;
 
 // The seam to Postgres: server, slots and snapshots.
 class RecoverySource {
@@ -92,7 +94,9 @@ class Recovery {
  public:
   // All must outlive it.
   struct Parts {
-    const Config& config;
+    const SourceConfig& source_config;
+    const PipelineConfig& pipeline_config;
+    const PruneConfig& prune_config;
     RecoverySource& source;
     RecoveryRows& rows;
     RecoveryProgress& progress;

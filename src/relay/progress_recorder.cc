@@ -12,7 +12,8 @@
 #include "encode/progress_codec.h"
 #include "stream/progress_record.h"
 #include "stream/publication_change.h"
-#include "walrelay/config.h"
+#include "walrelay/config/pipeline.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -28,17 +29,18 @@ constexpr Micros kLongestRecordPause = std::chrono::seconds(1);
 
 ProgressRecorder::ProgressRecorder(const Parts& parts)
     : parts_(parts),
-      topic_(parts.config.pipeline.records_progress() ? parts.topic : nullptr),
-      cadence_(parts.config.pipeline.confirm_interval, parts.clock.Now()),
+      topic_(parts.pipeline_config.records_progress() ? parts.topic : nullptr),
+      cadence_(parts.pipeline_config.confirm_interval, parts.clock.Now()),
       retry_(kFirstRefusedRetry, kLongestRefusedRetry, parts.seed) {
   identity_.run_id = fmt::format("{:016x}", parts.seed);
 }
 
 absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(const ServerInfo& server) {
   WR_CHECK(enabled(), "a record is read where progress is recorded");
-  WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(parts_.config, server.database));
+  WR_ASSIGN_OR_RETURN(address_, ProgressAddressOf(parts_.source_config, parts_.pipeline_config,
+                                                  parts_.progress_topic, server.database));
   const auto reading = topic_->Read(address_);
-  const bool optional = !parts_.config.pipeline.requires_record();
+  const bool optional = !parts_.pipeline_config.requires_record();
   if (optional && HasCode(reading.status(), ErrorCode::kProgressDenied)) {
     LogStatus(LogLevel::kWarning, "progress_not_recorded", reading.status());
     topic_ = nullptr;
@@ -57,14 +59,14 @@ absl::StatusOr<std::optional<Progress>> ProgressRecorder::Read(const ServerInfo&
   cluster_id_ = reading->cluster_id;
   was_read_ = true;
   superseded_ = false;
-  return recorded_ ? recorded_ : OfSlot(reading->others, parts_.config, server);
+  return recorded_ ? recorded_ : OfSlot(reading->others, parts_.source_config, server);
 }
 
 std::optional<Progress> ProgressRecorder::FindOfSlot(const ServerInfo& server) {
   WR_CHECK(enabled(), "a record is read where progress is recorded");
-  const Config& config = parts_.config;
-  const bool named = !config.pipeline.id.empty() || !config.progress_topic().empty();
-  return named ? std::nullopt : OfSlot(topic_->ReadOfSlot(config.source.slot), config, server);
+  const SourceConfig& source = parts_.source_config;
+  const bool named = !parts_.pipeline_config.id.empty() || !parts_.progress_topic.empty();
+  return named ? std::nullopt : OfSlot(topic_->ReadOfSlot(source.slot), source, server);
 }
 
 void ProgressRecorder::ReportForeign(const ProgressReading& reading) {
@@ -148,7 +150,7 @@ void ProgressRecorder::OnStreamStarted(const SourceInfo& info, const StartDecisi
   WR_CHECK(was_read_, "a stream starts after the record was read");
   const uint64_t generation = parts_.gaps.generation();
   const std::string run_id = identity_.run_id;
-  identity_ = ProgressFrom(parts_.config, info);
+  identity_ = ProgressFrom(parts_.source_config, parts_.pipeline_config, info);
   identity_.run_id = run_id;
   identity_.generation = generation;
   identity_.settled_before = decision.recorded_settled;
@@ -230,7 +232,7 @@ void ProgressRecorder::OnXidsRead(const XidReading& xids, MonoTime begun) {
 }
 
 bool ProgressRecorder::claimed() const {
-  return claimed_ || !parts_.config.pipeline.exactly_once();
+  return claimed_ || !parts_.pipeline_config.exactly_once();
 }
 
 Lsn ProgressRecorder::confirmable() const {

@@ -33,12 +33,15 @@
 
 namespace walrelay {
 
-struct Config;
+struct PipelineConfig;
+struct SourceConfig;
 
 class ProgressRecorder final : public DeliveryListener {
  public:
   struct Parts {
-    const Config& config;
+    const SourceConfig& source_config;
+    const PipelineConfig& pipeline_config;
+    const std::string& progress_topic;  // kafka.progress_topic
     const Clock& clock;
     ProgressTopic* topic;  // nullptr: progress is not recorded
     Sink& sink;

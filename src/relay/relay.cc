@@ -65,7 +65,9 @@ Relay::Relay(Parts parts, Router router)
                   parts_.observer(delivery, commit_time);
                 }
               }),
-      recorder_({.config = parts_.config,
+      recorder_({.source_config = parts_.config.source,
+                 .pipeline_config = parts_.config.pipeline,
+                 .progress_topic = parts_.config.progress_topic(),
                  .clock = parts_.clock,
                  .topic = parts_.progress,
                  .sink = sink_,
@@ -74,10 +76,12 @@ Relay::Relay(Parts parts, Router router)
                  .metrics = parts_.metrics,
                  .seed = parts_.seed + 3}),
       pipeline_(parts_.config, std::move(router), tracker_, sender_, parts_.metrics),
-      committer_({parts_.config, tracker_, pipeline_, recorder_, sink_}),
+      committer_({parts_.config.pipeline, parts_.config.limits().transaction_timeout, tracker_,
+                  pipeline_, recorder_, sink_}),
       monitor_({parts_.clock, sink_, sender_, recorder_, tracker_, parts_.board, state_,
                 parts_.metrics}),
-      connector_({parts_.config, parts_.source, tracker_, gaps_, recorder_, state_}),
+      connector_({parts_.config.source, parts_.config.pipeline, parts_.source, tracker_, gaps_,
+                  recorder_, state_}),
       reporter_(parts_.metrics, parts_.board, deliveries_),
       reconnect_backoff_(kFirstReconnect, kLongestReconnect, parts_.seed),
       stuck_backoff_(kFirstStuckRetry, kLongestStuckRetry, parts_.seed + 2) {
@@ -236,8 +240,9 @@ void Relay::CarryPositions(const SourceInfo& info, const StartDecision& decision
   if (!parts_.config.pipeline.resumes_from_topics()) {
     return;
   }
-  WalHistory history = HistoryOf(PipelineIdOf(parts_.config, info.server.database), info.server,
-                                 gaps_.generation(), parts_.routing);
+  WalHistory history =
+      HistoryOf(PipelineIdOf(parts_.config.source, parts_.config.pipeline, info.server.database),
+                info.server, gaps_.generation(), parts_.routing);
   history.unpublished = std::max(
       decision.position, std::min(decision.published_before, decision.settled_before.commit_lsn));
   sink_.SkipStored(history);
@@ -333,8 +338,9 @@ absl::Status Relay::OpenAndStart() {
            "no record of another history is in flight");
   WR_RETURN_IF_ERROR(connector_.Start(*info, decision));
   if (!sink_.exists()) {
-    sink_.UseTransactions(TransactionalIdOf(parts_.config, info->server.database),
-                          recorder_.address());
+    sink_.UseTransactions(
+        TransactionalIdOf(parts_.config.source, parts_.config.pipeline, info->server.database),
+        recorder_.address());
     WR_RETURN_IF_ERROR(sink_.Create());
   }
   // The records that were sent one at a time, or were settled, are of a history that has ended.
@@ -353,8 +359,9 @@ absl::Status Relay::OpenAndStart() {
                                       decision.latest_commit, decision.horizons),
                          decision.expected_next);
   session_ = std::make_unique<Session>(
-      Session::Parts{parts_.config, parts_.clock, parts_.source, pipeline_, tracker_, recorder_,
-                     parts_.metrics, deliveries_.stages(), parts_.snapshots},
+      Session::Parts{parts_.config.source, parts_.config.pipeline, parts_.clock, parts_.source,
+                     pipeline_, tracker_, recorder_, parts_.metrics, deliveries_.stages(),
+                     parts_.snapshots},
       info->server, decision.position);
   return absl::OkStatus();
 }

@@ -4,7 +4,8 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "walrelay/config.h"
+#include "walrelay/config/pipeline.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -83,11 +84,11 @@ bool MayProduce(std::string_view message) {
 
 Session::Session(const Parts& parts, const ServerInfo& server, Lsn position)
     : parts_(parts),
-      feedback_({.progress_delay = parts.config.pipeline.confirm_interval,
+      feedback_({.progress_delay = parts.pipeline_config.confirm_interval,
                  .wal_sender_timeout = server.wal_sender_timeout},
                 parts.clock.Now()),
-      window_(parts.config.pipeline),
-      pacer_(server.by_network, parts.config.pipeline.linger),
+      window_(parts.pipeline_config),
+      pacer_(server.by_network, parts.pipeline_config.linger),
       started_at_(position),
       backend_pid_(server.backend_pid),
       last_turn_(parts.clock.Now()),
@@ -97,7 +98,7 @@ Session::Session(const Parts& parts, const ServerInfo& server, Lsn position)
     gate_.emplace(VisibilityGate::Parts{.snapshots = *parts.snapshots,
                                         .metrics = parts.metrics,
                                         .walsender_pid = server.backend_pid,
-                                        .answer_timeout = parts.config.source.connect_timeout,
+                                        .answer_timeout = parts.source_config.connect_timeout,
                                         .seed = static_cast<uint64_t>(server.backend_pid)},
                   last_turn_);
   }
@@ -212,7 +213,7 @@ bool Session::BurstComplete(MonoTime now) const {
 // A Kafka transaction already batches records.
 bool Session::HoldsBack(MonoTime now) const {
   return !parts_.source.pending().empty() && wait_ == Wait::kNone &&
-         !parts_.config.pipeline.exactly_once() &&
+         !parts_.pipeline_config.exactly_once() &&
          pacer_.in_wave(now, parts_.tracker.records_in_flight() > 0);
 }
 
@@ -220,8 +221,8 @@ bool Session::HoldsBack(MonoTime now) const {
 // this state: a wake-up for each would double those per event. docs/decisions/0027.
 bool Session::ReportsMayWait(MonoTime now) const {
   return parts_.tracker.records_in_flight() > 0 && now < pacer_.reports_due() &&
-         parts_.config.pipeline.confirm_interval >= Pacer::kReportDelay &&
-         !parts_.config.pipeline.exactly_once();
+         parts_.pipeline_config.confirm_interval >= Pacer::kReportDelay &&
+         !parts_.pipeline_config.exactly_once();
 }
 
 absl::Status Session::HandlePending(MonoTime now, bool draining) {

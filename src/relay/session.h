@@ -31,7 +31,8 @@
 // its timers, its window and its place in the burst.
 namespace walrelay {
 
-struct Config;
+struct PipelineConfig;
+struct SourceConfig;
 
 // When the loop must run next: at a time, or earlier when a descriptor is ready.
 struct Wakeup {
@@ -44,7 +45,8 @@ struct Wakeup {
 class Session {
  public:
   struct Parts {
-    const Config& config;
+    const SourceConfig& source_config;
+    const PipelineConfig& pipeline_config;
     const Clock& clock;
     ReplicationSource& source;
     Pipeline& pipeline;

@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "slot/wal_retention_limit.h"
 #include "stream/progress_record.h"
-#include "walrelay/config.h"
+#include "walrelay/config/pipeline.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {
@@ -99,7 +100,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     }
     const absl::Status gap = parts_.gaps.Check(info, others_slot, /*may_accept=*/recalled.ok());
     // Before any check that could delay us here while the disk fills.
-    if (info.slot && MustDropSlot(parts_.config.source, info.server, *info.slot)) {
+    if (info.slot && MustDropSlot(parts_.source_config, info.server, *info.slot)) {
       if (!gap.ok() && !DecideStart(parts_.gaps.last_stream(), info).ok()) {
         WR_RETURN_IF_ERROR(recalled);
         return gap;  // we must not drop this slot; the gap explains why
@@ -109,7 +110,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
     }
     WR_RETURN_IF_ERROR(recalled);
     WR_RETURN_IF_ERROR(gap);
-    const auto problems = PublicationProblems(info, parts_.config.source.publication);
+    const auto problems = PublicationProblems(info, parts_.source_config.publication);
     if (!problems.empty()) {
       return problems.front();
     }
@@ -128,7 +129,7 @@ absl::StatusOr<SourceInfo> SlotConnector::OpenSource() {
 // the record shows whether it was accepted on another instance.
 absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
   const ProgressRecorder& recorder = parts_.recorder;
-  const bool needed = parts_.config.pipeline.exactly_once() || recorder.outdated() ||
+  const bool needed = parts_.pipeline_config.exactly_once() || recorder.outdated() ||
                       parts_.gaps.held() || !parts_.gaps.IsWhereLeft(info);
   if (!recorder.enabled() || !needed || info.server.in_recovery) {
     return absl::OkStatus();
@@ -152,7 +153,7 @@ absl::Status SlotConnector::RecallProgress(const SourceInfo& info) {
 
 absl::Status SlotConnector::ReadRecord(const SourceInfo& info) {
   ProgressRecorder& recorder = parts_.recorder;
-  const bool exact = parts_.config.pipeline.exactly_once();
+  const bool exact = parts_.pipeline_config.exactly_once();
   record_seen_ = record_seen_ || recorder.recorded();  // reading replaces it
   WR_ASSIGN_OR_RETURN(auto record, recorder.Read(info.server));
   const bool unexplained =
@@ -162,18 +163,19 @@ absl::Status SlotConnector::ReadRecord(const SourceInfo& info) {
   }
   if (record) {
     WR_RETURN_IF_ERROR(CheckUnused(*record, info.server, recorder.run_id()));
-    parts_.gaps.Recall(*record, CheckOwner(*record, parts_.config, info.server),
-                       recorder.cluster_id());
+    parts_.gaps.Recall(
+        *record, CheckOwner(*record, parts_.source_config, parts_.pipeline_config, info.server),
+        recorder.cluster_id());
     (void)parts_.gaps.OnCluster(recorder.cluster_id());  // Check() returns the gap
     return absl::OkStatus();
   }
   // Without a record, only a new slot shows that nothing was published before.
-  const bool required = parts_.config.pipeline.requires_record();
+  const bool required = parts_.pipeline_config.requires_record();
   const bool known = (slot_created_ || parts_.gaps.last_stream() || parts_.gaps.held()) &&
                      !(exact && record_seen_);
   if (required && info.slot && !known) {
     return Error(ErrorCode::kProgressMissing,
-                 fmt::format("slot {} is confirmed up to {}", parts_.config.source.slot,
+                 fmt::format("slot {} is confirmed up to {}", parts_.source_config.slot,
                              info.slot->confirmed_flush_lsn.ToString()));
   }
   (void)parts_.gaps.OnCluster(recorder.cluster_id());
@@ -184,7 +186,7 @@ absl::Status SlotConnector::ReadRecord(const SourceInfo& info) {
 // See FindGap(): a relay that has seen the slot treats its absence as a loss.
 bool SlotConnector::MayCreateSlot() const {
   const bool known = slot_seen_ || parts_.gaps.last_stream();
-  return parts_.config.source.create_slot && !known;
+  return parts_.source_config.create_slot && !known;
 }
 
 // Drops the slot because it retains more WAL on the primary's disk than the operator allows. OK: it
@@ -196,13 +198,13 @@ absl::Status SlotConnector::DropSlotAtLimit(const SourceInfo& info) {
   // The reading may be old by now: connecting and checking take time, and the limit may have been
   // passed by a burst that is confirmed meanwhile.
   WR_ASSIGN_OR_RETURN(const auto slot, parts_.source.InspectSlot());
-  if (!slot || !MustDropSlot(parts_.config.source, info.server, *slot)) {
+  if (!slot || !MustDropSlot(parts_.source_config, info.server, *slot)) {
     return absl::OkStatus();
   }
   WR_CHECK(!slot->active && !slot->temporary && !slot->lost(),
            "only an unused slot that retains WAL is dropped");
   const absl::Status dropped =
-      SlotDropped(parts_.config.source, info.server, *slot, parts_.state.oldest_unpublished);
+      SlotDropped(parts_.source_config, info.server, *slot, parts_.state.oldest_unpublished);
   // Kept in case the reply is lost: then the next connection finds the slot missing.
   parts_.gaps.OnDropping(dropped);
   LogWarning("dropping_slot", "dropping the slot: it has reached source.max_retained_wal",
@@ -359,7 +361,7 @@ absl::Status SlotConnector::CountFailure(const absl::Status& error, uint64_t row
       ErrorCode::kStreamStuck,
       fmt::format("{}; in transaction {}, which committed at {} ({}), after {} of its rows",
                   message, open.xid, open.commit_lsn.ToString(), Rfc3339(open.commit_time), rows),
-      StuckRemedy(parts_.config.source, open.xid));
+      StuckRemedy(parts_.source_config, open.xid));
   const bool accepted =
       parts_.state.stuck && parts_.state.stuck->transaction == open && parts_.state.stuck->accepted;
   parts_.state.stuck =
@@ -410,7 +412,7 @@ void SlotConnector::Skip(Lsn position) {
 // timeout the relay would disconnect at the same position each time.
 void SlotConnector::AllowMoreTime() {
   const Micros present = std::max(
-      sender_timeout_, std::max<Micros>(parts_.config.source.wal_sender_timeout, stream_timeout_));
+      sender_timeout_, std::max<Micros>(parts_.source_config.wal_sender_timeout, stream_timeout_));
   sender_timeout_ = std::min(2 * present, std::max(present, kLongestSenderTimeout));
   WR_CHECK(sender_timeout_ >= present, "the timeout only grows");
   LogWarning("sender_timeout",

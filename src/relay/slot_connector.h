@@ -24,14 +24,16 @@
 
 namespace walrelay {
 
-struct Config;
+struct PipelineConfig;
+struct SourceConfig;
 
 // It decides nothing about positions (DecideStart) and nothing about gaps (GapDetector): it puts
 // their answers in the right order, with the queries that they need.
 class SlotConnector {
  public:
   struct Parts {
-    const Config& config;
+    const SourceConfig& source_config;
+    const PipelineConfig& pipeline_config;
     ReplicationSource& source;
     AckTracker& tracker;
     GapDetector& gaps;

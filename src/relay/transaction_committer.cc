@@ -25,7 +25,7 @@ ProgressRecorder::Published TransactionCommitter::Published() const {
 bool TransactionCommitter::Splits() const {
   return parts_.pipeline.in_transaction() &&
          parts_.pipeline.rows_in_transaction() <
-             static_cast<uint64_t>(parts_.config.pipeline.atomic_rows);
+             static_cast<uint64_t>(parts_.pipeline_config.atomic_rows);
 }
 
 // A stream begins before the events in flight, and passes by them.

@@ -21,14 +21,15 @@
 #include "relay/session.h"
 #include "stream/ack_tracker.h"
 #include "walrelay/clock.h"
-#include "walrelay/config.h"
+#include "walrelay/config/pipeline.h"
 
 namespace walrelay {
 
 class TransactionCommitter {
  public:
   struct Parts {
-    const Config& config;
+    const PipelineConfig& pipeline_config;
+    Micros transaction_timeout;  // brokers abort a transaction that is open for longer
     const AckTracker& tracker;
     const Pipeline& pipeline;
     ProgressRecorder& recorder;
@@ -39,7 +40,7 @@ class TransactionCommitter {
   explicit TransactionCommitter(const Parts& parts) : parts_(parts) {}
 
   // Whether events are published in transactions.
-  bool enabled() const { return parts_.config.pipeline.exactly_once(); }
+  bool enabled() const { return parts_.pipeline_config.exactly_once(); }
 
   // Ends the transaction if it is time; and without one, commits a record of progress that is due.
   // Call it after each turn of the session, and if awaits_room(), also before. `draining`: nothing
@@ -73,7 +74,7 @@ class TransactionCommitter {
   void Commit(bool recorded);
   // Whether a database transaction would be split that need not be.
   bool Splits() const;
-  Micros longest() const { return parts_.config.limits().transaction_timeout / 3; }
+  Micros longest() const { return parts_.transaction_timeout / 3; }
 
   Parts parts_;
   std::optional<MonoTime> open_since_;

@@ -35,8 +35,9 @@ int64_t UnitsPerMillisecond(ColumnForm form) {
 }  // namespace
 
 absl::StatusOr<Router> Router::Create(const Config& config, std::string run_id) {
-  WR_ASSIGN_OR_RETURN(TopicRouter topics,
-                      TopicRouter::Create(config.route, ReservedTopics(config)));
+  WR_ASSIGN_OR_RETURN(
+      TopicRouter topics,
+      TopicRouter::Create(config.route, ReservedTopics(config.progress_topic(), config.on_error)));
   return Router(config.source, config.route, config.format, std::move(topics), std::move(run_id),
                 RowLimits::For(config.limits().max_record_bytes));
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "walrelay/config.h"
+#include "walrelay/config/on_error.h"
 #include "walrelay/error.h"
 #include "walrelay/progress.h"
 
@@ -56,9 +56,10 @@ absl::Status CheckRowTopic(std::string_view topic, const std::vector<std::string
              : absl::OkStatus();
 }
 
-std::vector<std::string> ReservedTopics(const Config& config) {
+std::vector<std::string> ReservedTopics(const std::string& progress_topic,
+                                        const ErrorPolicy& on_error) {
   std::vector<std::string> reserved;
-  for (const std::string& topic : {config.progress_topic(), config.on_error.dead_letter_topic}) {
+  for (const std::string& topic : {progress_topic, on_error.dead_letter_topic}) {
     if (!topic.empty()) {
       reserved.push_back(topic);
     }

@@ -14,7 +14,7 @@
 
 namespace walrelay {
 
-struct Config;
+struct ErrorPolicy;
 
 // Errors: WR-3005 (TopicInvalid), with the reason.
 // Legal: 1 to 249 of letters, digits, '.', '_' and '-', not "." or "..", not starting with "__".
@@ -27,7 +27,8 @@ absl::Status CheckRowTopic(std::string_view topic, const std::vector<std::string
 
 // The topics of a configuration that rows may not address: those for progress and dead letters,
 // where they have names of their own.
-std::vector<std::string> ReservedTopics(const Config& config);
+std::vector<std::string> ReservedTopics(const std::string& progress_topic,
+                                        const ErrorPolicy& on_error);
 
 // A part of a topic's name: its characters and its length. "" is valid. Errors: WR-3005.
 absl::Status CheckTopicPart(std::string_view part);

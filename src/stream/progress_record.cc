@@ -6,7 +6,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "walrelay/config.h"
+#include "walrelay/config/pipeline.h"
+#include "walrelay/config/source.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
 
@@ -30,20 +31,24 @@ bool IsSameDatabase(const Progress& record, const ServerInfo& server) {
 
 }  // namespace
 
-std::string PipelineIdOf(const Config& config, std::string_view database) {
-  return config.pipeline.id.empty() ? fmt::format("{}.{}", database, config.source.slot)
-                                    : config.pipeline.id;
+std::string PipelineIdOf(const SourceConfig& source, const PipelineConfig& pipeline,
+                         std::string_view database) {
+  return pipeline.id.empty() ? fmt::format("{}.{}", database, source.slot) : pipeline.id;
 }
 
 // Without the server: the relay of a promoted server must fence the one before.
-std::string TransactionalIdOf(const Config& config, std::string_view database) {
-  return fmt::format("walrelay.{}", PipelineIdOf(config, database));
+std::string TransactionalIdOf(const SourceConfig& source, const PipelineConfig& pipeline,
+                              std::string_view database) {
+  return fmt::format("walrelay.{}", PipelineIdOf(source, pipeline, database));
 }
 
-absl::StatusOr<ProgressAddress> ProgressAddressOf(const Config& config, std::string_view database) {
-  const std::string id = PipelineIdOf(config, database);
-  if (!config.progress_topic().empty()) {
-    return ProgressAddress{.topic = config.progress_topic(), .pipeline = id};
+absl::StatusOr<ProgressAddress> ProgressAddressOf(const SourceConfig& source,
+                                                  const PipelineConfig& pipeline,
+                                                  const std::string& progress_topic,
+                                                  std::string_view database) {
+  const std::string id = PipelineIdOf(source, pipeline, database);
+  if (!progress_topic.empty()) {
+    return ProgressAddress{.topic = progress_topic, .pipeline = id};
   }
   if (!IsLegalInTopic(id) || kProgressTopicPrefix.size() + id.size() > 249) {
     return Error(
@@ -54,9 +59,10 @@ absl::StatusOr<ProgressAddress> ProgressAddressOf(const Config& config, std::str
   return ProgressAddress{.topic = fmt::format("{}{}", kProgressTopicPrefix, id), .pipeline = id};
 }
 
-absl::Status CheckOwner(const Progress& record, const Config& config, const ServerInfo& server) {
+absl::Status CheckOwner(const Progress& record, const SourceConfig& source,
+                        const PipelineConfig& pipeline, const ServerInfo& server) {
   // A record has texts in this form: see EncodeProgress().
-  const std::string id = Printable(PipelineIdOf(config, server.database));
+  const std::string id = Printable(PipelineIdOf(source, pipeline, server.database));
   const std::string name = Printable(server.database);
   const bool renamed = record.database != name && IsSameDatabase(record, server);
   if (record.pipeline != id) {
@@ -71,11 +77,11 @@ absl::Status CheckOwner(const Progress& record, const Config& config, const Serv
                                    Printable(record.pipeline)))
                : Error(ErrorCode::kProgressForeign, what);
   }
-  if ((record.database != name && !renamed) || record.slot != config.source.slot) {
+  if ((record.database != name && !renamed) || record.slot != source.slot) {
     return Error(
         ErrorCode::kProgressForeign,
         fmt::format("it is the record of slot {} in database {}, not of slot {} in {}",
-                    Printable(record.slot), Printable(record.database), config.source.slot, name));
+                    Printable(record.slot), Printable(record.database), source.slot, name));
   }
   return absl::OkStatus();
 }
@@ -97,15 +103,15 @@ absl::Status CheckUnused(const Progress& record, const ServerInfo& server,
 }
 
 // A server has one slot of a name, in one database.
-bool IsOfSlot(const Progress& record, const Config& config, const ServerInfo& server) {
-  return record.system_id == server.system_id && record.slot == config.source.slot &&
+bool IsOfSlot(const Progress& record, const SourceConfig& source, const ServerInfo& server) {
+  return record.system_id == server.system_id && record.slot == source.slot &&
          (record.database == Printable(server.database) || IsSameDatabase(record, server));
 }
 
-std::optional<Progress> OfSlot(const std::vector<Progress>& records, const Config& config,
+std::optional<Progress> OfSlot(const std::vector<Progress>& records, const SourceConfig& source,
                                const ServerInfo& server) {
   const auto found = std::find_if(records.begin(), records.end(), [&](const Progress& record) {
-    return IsOfSlot(record, config, server);
+    return IsOfSlot(record, source, server);
   });
   return found == records.end() ? std::nullopt : std::optional(*found);
 }
@@ -144,15 +150,16 @@ void SetPositions(Progress& record, const ResumeState& memory) {
   record.partial = memory.partial;
 }
 
-Progress ProgressFrom(const Config& config, const SourceInfo& info) {
+Progress ProgressFrom(const SourceConfig& source, const PipelineConfig& pipeline,
+                      const SourceInfo& info) {
   WR_CHECK(info.slot.has_value(), "the position is that of a slot");
-  return {.pipeline = PipelineIdOf(config, info.server.database),
+  return {.pipeline = PipelineIdOf(source, pipeline, info.server.database),
           .system_id = info.server.system_id,
           .timeline = info.server.timeline,
           .ancestors = info.server.ancestors,
           .database = info.server.database,
           .database_oid = info.server.database_oid,
-          .slot = config.source.slot,
+          .slot = source.slot,
           .frontier = info.slot->confirmed_flush_lsn,
           .settled_before = info.slot->confirmed_flush_lsn,
           .version = std::string(Version())};

@@ -16,21 +16,29 @@
 
 namespace walrelay {
 
-struct Config;
+struct PipelineConfig;
+struct SourceConfig;
 
 // pipeline.id, or "<database>.<slot>".
-std::string PipelineIdOf(const Config& config, std::string_view database);
+std::string PipelineIdOf(const SourceConfig& source, const PipelineConfig& pipeline,
+                         std::string_view database);
 
 // The transactional id of the pipeline's sink.
-std::string TransactionalIdOf(const Config& config, std::string_view database);
+std::string TransactionalIdOf(const SourceConfig& source, const PipelineConfig& pipeline,
+                              std::string_view database);
 
-// The pipeline's id in kafka.progress_topic, or in "walrelay.progress.<pipeline.id>". Errors:
-// WR-1003 if the name of the database is not legal in a topic's name.
-absl::StatusOr<ProgressAddress> ProgressAddressOf(const Config& config, std::string_view database);
+// The pipeline's id in `progress_topic` (kafka.progress_topic), or if that is "" in
+// "walrelay.progress.<pipeline.id>". Errors: WR-1003 if the name of the database is not legal in a
+// topic's name.
+absl::StatusOr<ProgressAddress> ProgressAddressOf(const SourceConfig& source,
+                                                  const PipelineConfig& pipeline,
+                                                  const std::string& progress_topic,
+                                                  std::string_view database);
 
 // WR-2205 unless the record is that of this pipeline, database and slot; the database may have been
 // renamed. Another server is not checked here: see CheckServer().
-absl::Status CheckOwner(const Progress& record, const Config& config, const ServerInfo& server);
+absl::Status CheckOwner(const Progress& record, const SourceConfig& source,
+                        const PipelineConfig& pipeline, const ServerInfo& server);
 
 // WR-2208 if a relay of another server has written the record within the last half minute: it uses
 // the same pipeline.id. `run_id`: of the caller, whose own records do not count; "": none.
@@ -38,10 +46,10 @@ absl::Status CheckUnused(const Progress& record, const ServerInfo& server, std::
 
 // Whether a record of another pipeline belongs to this server's slot, in the same database or one
 // of an earlier name: then it says what was published from the slot.
-bool IsOfSlot(const Progress& record, const Config& config, const ServerInfo& server);
+bool IsOfSlot(const Progress& record, const SourceConfig& source, const ServerInfo& server);
 
 // The first of these records that belongs to this slot; nullopt: none.
-std::optional<Progress> OfSlot(const std::vector<Progress>& records, const Config& config,
+std::optional<Progress> OfSlot(const std::vector<Progress>& records, const SourceConfig& source,
                                const ServerInfo& server);
 
 // Whether both are the same version of a record.
@@ -60,6 +68,7 @@ void SetPositions(Progress& record, const ResumeState& memory);
 
 // The record of a position that has no record yet: everything before `info`'s confirmed position
 // counts as published. Without a transaction, a run or a time. REQUIRES: the slot exists.
-Progress ProgressFrom(const Config& config, const SourceInfo& info);
+Progress ProgressFrom(const SourceConfig& source, const PipelineConfig& pipeline,
+                      const SourceInfo& info);
 
 }  // namespace walrelay

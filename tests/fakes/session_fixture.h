@@ -80,14 +80,18 @@ class SessionFixture : public PipelineFixture {
     StartPipeline();
     const auto info = postgres_.Open();
     WR_CHECK(info.ok() && postgres_.Start(frontier()).ok(), "the fake accepts every connection");
-    recorder_ = std::make_unique<ProgressRecorder>(ProgressRecorder::Parts{.config = config_,
-                                                                           .clock = clock_,
-                                                                           .topic = nullptr,
-                                                                           .sink = *sink_,
-                                                                           .tracker = tracker_,
-                                                                           .gaps = gaps_,
-                                                                           .metrics = metrics_});
-    session_ = std::make_unique<Session>(Session::Parts{.config = config_,
+    recorder_ = std::make_unique<ProgressRecorder>(
+        ProgressRecorder::Parts{.source_config = config_.source,
+                                .pipeline_config = config_.pipeline,
+                                .progress_topic = config_.progress_topic(),
+                                .clock = clock_,
+                                .topic = nullptr,
+                                .sink = *sink_,
+                                .tracker = tracker_,
+                                .gaps = gaps_,
+                                .metrics = metrics_});
+    session_ = std::make_unique<Session>(Session::Parts{.source_config = config_.source,
+                                                        .pipeline_config = config_.pipeline,
                                                         .clock = clock_,
                                                         .source = postgres_,
                                                         .pipeline = *pipeline_,

@@ -438,7 +438,7 @@ void Simulation::AdoptSlot() {
   }
   const SourceInfo info = postgres_.Facts();
   context_.Note("[operator] adopts the slot");
-  Progress record = ProgressFrom(config_, info);
+  Progress record = ProgressFrom(config_.source, config_.pipeline, info);
   record.generation = kafka_.decided() ? kafka_.generation() + 1 : 0;
   kafka_.AppendProgress(record);
   rewritten_until_ = Lsn();

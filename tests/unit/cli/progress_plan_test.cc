@@ -21,16 +21,17 @@ class ProgressPlanTest : public ::testing::Test {
 
   // The topic has a record of this pipeline.
   Progress& Recorded(uint64_t frontier, uint64_t generation = 4) {
-    record_ = ProgressFrom(config_, info_);
+    record_ = ProgressFrom(config_.source, config_.pipeline, info_);
     record_->frontier = Lsn(frontier);
     record_->generation = generation;
     return *record_;
   }
   absl::StatusOr<Progress> Init(bool force = false) {
-    return PlanProgressInit({config_, info_, record_, force});
+    return PlanProgressInit({config_.source, config_.pipeline, info_, record_, force});
   }
   absl::StatusOr<Progress> Set(uint64_t frontier, bool force = false) {
-    return PlanProgressSet({config_, info_, record_, force}, Lsn(frontier));
+    return PlanProgressSet({config_.source, config_.pipeline, info_, record_, force},
+                           Lsn(frontier));
   }
   uint64_t GenerationOfSet(uint64_t frontier, bool force = false) {
     const auto record = Set(frontier, force);

@@ -20,7 +20,7 @@ using testing::kNoon;
 class RecoverPlanTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::optional<RecoveryScope>> Decide() const {
-    return DecideRecovery(config_, evidence_, options_);
+    return DecideRecovery(config_.source, config_.pipeline, config_.prune, evidence_, options_);
   }
   RecoveryScope Scope() const {
     const auto scope = Decide();
@@ -34,12 +34,12 @@ class RecoverPlanTest : public ::testing::Test {
     evidence_.info.slot.reset();
   }
   Progress After(const RecoveryScope& scope) const {
-    return RecordAfter(config_, evidence_, scope, testing::SampleSlot());
+    return RecordAfter(config_.source, config_.pipeline, evidence_, scope, testing::SampleSlot());
   }
   RecoverPlan Plan(uint64_t rows) const {
     RecoverPlan plan{.evidence = evidence_, .options = options_, .scope = Scope()};
     plan.rows.rows = rows;
-    plan.id = PlanId(config_, plan);
+    plan.id = PlanId(config_.source, config_.pipeline, plan);
     return plan;
   }
 

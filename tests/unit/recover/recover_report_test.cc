@@ -24,7 +24,7 @@ class RecoverReportTest : public ::testing::Test {
     plan_.rows = {.rows = 18, .published = 17, .found = 1, .order = RowOrder::kCommitTime};
     plan_.id = "7f3c9a01-18";
   }
-  std::string Text() const { return PlanText(config_, plan_); }
+  std::string Text() const { return PlanText(config_.source, plan_); }
 
   Config config_ = testing::SampleConfig();
   RecoverPlan plan_;
@@ -63,13 +63,13 @@ TEST_F(RecoverReportTest, WarnsOfRowsThatWereNotChosen) {
 
 TEST_F(RecoverReportTest, JsonHasTheSame) {
   plan_.evidence.deleted_rows = 4;
-  const std::string json = PlanJson(config_, plan_);
+  const std::string json = PlanJson(config_.source, plan_);
   for (const char* part :
        {R"("plan":"7f3c9a01-18")", R"("code":"WR-2103")", R"("rows":18)", R"("to_publish":17)",
         R"("published_before_xid":800)", R"("rows_since":"horizon")", R"("deleted_rows":4)"}) {
     EXPECT_THAT(json, HasSubstr(part));
   }
-  EXPECT_EQ(PlanJson(config_, std::nullopt), "{\"slot\":\"walrelay\",\"plan\":null}\n");
+  EXPECT_EQ(PlanJson(config_.source, std::nullopt), "{\"slot\":\"walrelay\",\"plan\":null}\n");
 }
 
 }  // namespace

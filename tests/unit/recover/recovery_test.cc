@@ -105,9 +105,14 @@ class RecoveryTest : public ::testing::Test {
 
   Config config_ = testing::SampleConfig();
   FakeWorld world_;
-  Recovery recovery_{
-      {.config = config_, .source = world_, .rows = world_, .progress = world_, .tails = world_},
-      RecoverOptions()};
+  Recovery recovery_{{.source_config = config_.source,
+                      .pipeline_config = config_.pipeline,
+                      .prune_config = config_.prune,
+                      .source = world_,
+                      .rows = world_,
+                      .progress = world_,
+                      .tails = world_},
+                     RecoverOptions()};
 };
 
 TEST_F(RecoveryTest, APlanChangesNothing) {

@@ -24,7 +24,7 @@ namespace {
 class GapDetectorTest : public ::testing::Test {
  protected:
   GapDetectorTest() {
-    record_ = ProgressFrom(config_, postgres_.info);
+    record_ = ProgressFrom(config_.source, config_.pipeline, postgres_.info);
     record_.last = {.commit_lsn = Lsn(900), .xid = 7, .commit_time = WallTime(Micros(1))};
     record_.settled_before = record_.last.behind();
     Restart();
@@ -38,7 +38,8 @@ class GapDetectorTest : public ::testing::Test {
   // One connection.
   absl::Status Connect() {
     if (!std::exchange(was_read_, true) || gaps_->held() || !gaps_->IsWhereLeft(info())) {
-      gaps_->Recall(record_, CheckOwner(record_, config_, info().server), "");
+      gaps_->Recall(record_, CheckOwner(record_, config_.source, config_.pipeline, info().server),
+                    "");
     }
     gaps_->OnRecorded(record_);
     const absl::Status gap = gaps_->Check(info(), /*others_slot=*/false);

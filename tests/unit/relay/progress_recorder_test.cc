@@ -725,7 +725,8 @@ TEST_F(ProgressRecorderTest, AGapIsHeldByEachProcessUntilItIsAccepted) {
 
 // The next process compares the publication with it.
 TEST_F(ProgressRecorderTest, AGapBringsThePublicationIntoARecordWithoutOne) {
-  progress_.stored = ProgressFrom(config_, postgres_.info);  // as `progress init` writes it
+  // As `progress init` writes it.
+  progress_.stored = ProgressFrom(config_.source, config_.pipeline, postgres_.info);
   Start();
   Pass(seconds(1));
   ASSERT_THAT(Records(), IsEmpty());

@@ -31,42 +31,52 @@ class ProgressRecordTest : public ::testing::Test {
 };
 
 TEST_F(ProgressRecordTest, TheIdIsDatabaseAndSlot) {
-  EXPECT_EQ(PipelineIdOf(config_, "shop"), "shop.walrelay");
-  EXPECT_THAT(ProgressAddressOf(config_, "shop"),
+  EXPECT_EQ(PipelineIdOf(config_.source, config_.pipeline, "shop"), "shop.walrelay");
+  EXPECT_THAT(ProgressAddressOf(config_.source, config_.pipeline, config_.progress_topic(), "shop"),
               IsOkAndHolds(ProgressAddress{"walrelay.progress.shop.walrelay", "shop.walrelay"}));
   config_.pipeline.id = "orders";
-  EXPECT_EQ(PipelineIdOf(config_, "shop"), "orders");
-  EXPECT_THAT(ProgressAddressOf(config_, "shop"),
+  EXPECT_EQ(PipelineIdOf(config_.source, config_.pipeline, "shop"), "orders");
+  EXPECT_THAT(ProgressAddressOf(config_.source, config_.pipeline, config_.progress_topic(), "shop"),
               IsOkAndHolds(ProgressAddress{"walrelay.progress.orders", "orders"}));
   config_.kafka.progress_topic = "mine";
-  EXPECT_THAT(ProgressAddressOf(config_, "shop"), IsOkAndHolds(ProgressAddress{"mine", "orders"}));
+  EXPECT_THAT(ProgressAddressOf(config_.source, config_.pipeline, config_.progress_topic(), "shop"),
+              IsOkAndHolds(ProgressAddress{"mine", "orders"}));
 }
 
 TEST_F(ProgressRecordTest, ADatabaseWhoseNameIsNotLegalInATopic) {
-  EXPECT_THAT(ProgressAddressOf(config_, "my shop").status(), HasError(ErrorCode::kConfigValue));
-  EXPECT_THAT(ProgressAddressOf(config_, std::string(230, 'a')).status(),
+  EXPECT_THAT(
+      ProgressAddressOf(config_.source, config_.pipeline, config_.progress_topic(), "my shop")
+          .status(),
+      HasError(ErrorCode::kConfigValue));
+  EXPECT_THAT(ProgressAddressOf(config_.source, config_.pipeline, config_.progress_topic(),
+                                std::string(230, 'a'))
+                  .status(),
               HasError(ErrorCode::kConfigValue));
   config_.pipeline.id = "orders";
-  EXPECT_THAT(ProgressAddressOf(config_, "my shop"),
-              IsOkAndHolds(ProgressAddress{"walrelay.progress.orders", "orders"}));
+  EXPECT_THAT(
+      ProgressAddressOf(config_.source, config_.pipeline, config_.progress_topic(), "my shop"),
+      IsOkAndHolds(ProgressAddress{"walrelay.progress.orders", "orders"}));
 }
 
 TEST_F(ProgressRecordTest, TheOwnerIsPipelineDatabaseAndSlot) {
-  const Progress own = ProgressFrom(config_, info_);
-  EXPECT_THAT(CheckOwner(own, config_, info_.server), IsOk());
+  const Progress own = ProgressFrom(config_.source, config_.pipeline, info_);
+  EXPECT_THAT(CheckOwner(own, config_.source, config_.pipeline, info_.server), IsOk());
   config_.pipeline.id = "shop.walrelay";
-  EXPECT_THAT(CheckOwner(own, config_, info_.server), IsOk());
-  EXPECT_THAT(CheckOwner(own, config_, Renamed("mart")), HasError(ErrorCode::kProgressForeign));
+  EXPECT_THAT(CheckOwner(own, config_.source, config_.pipeline, info_.server), IsOk());
+  EXPECT_THAT(CheckOwner(own, config_.source, config_.pipeline, Renamed("mart")),
+              HasError(ErrorCode::kProgressForeign));
   config_.source.slot = "other";
-  EXPECT_THAT(CheckOwner(own, config_, info_.server), HasError(ErrorCode::kProgressForeign));
+  EXPECT_THAT(CheckOwner(own, config_.source, config_.pipeline, info_.server),
+              HasError(ErrorCode::kProgressForeign));
   config_ = Config();
   config_.pipeline.id = "orders";
-  EXPECT_THAT(CheckOwner(own, config_, info_.server), HasError(ErrorCode::kProgressForeign));
+  EXPECT_THAT(CheckOwner(own, config_.source, config_.pipeline, info_.server),
+              HasError(ErrorCode::kProgressForeign));
 }
 
 TEST_F(ProgressRecordTest, AnotherServersPipelineThatRunsIsNamed) {
   info_.server.now = WallTime(std::chrono::hours(1));
-  Progress record = ProgressFrom(config_, info_);
+  Progress record = ProgressFrom(config_.source, config_.pipeline, info_);
   record.run_id = "0011";
   record.written = info_.server.now - std::chrono::seconds(29);
   EXPECT_THAT(CheckUnused(record, info_.server, "4711"), IsOk());
@@ -88,31 +98,32 @@ TEST_F(ProgressRecordTest, AnotherServersPipelineThatRunsIsNamed) {
 
 TEST_F(ProgressRecordTest, ARenamedDatabaseIsNamed) {
   info_.server.database_oid = 16'384;
-  const Progress own = ProgressFrom(config_, info_);
-  const absl::Status owner = CheckOwner(own, config_, Renamed("mart"));
+  const Progress own = ProgressFrom(config_.source, config_.pipeline, info_);
+  const absl::Status owner = CheckOwner(own, config_.source, config_.pipeline, Renamed("mart"));
   EXPECT_THAT(owner, HasError(ErrorCode::kProgressForeign, "shop was renamed to mart"));
   EXPECT_NE(RemedyFor(owner).find("pipeline.id = \"shop.walrelay\""), std::string::npos);
-  EXPECT_TRUE(IsOfSlot(own, config_, Renamed("mart")));
+  EXPECT_TRUE(IsOfSlot(own, config_.source, Renamed("mart")));
   config_.pipeline.id = "shop.walrelay";
-  EXPECT_THAT(CheckOwner(own, config_, Renamed("mart")), IsOk());
+  EXPECT_THAT(CheckOwner(own, config_.source, config_.pipeline, Renamed("mart")), IsOk());
   ServerInfo another = Renamed("mart");
   another.database_oid = 5;
-  EXPECT_THAT(CheckOwner(own, config_, another), HasError(ErrorCode::kProgressForeign));
-  EXPECT_FALSE(IsOfSlot(own, config_, another));
+  EXPECT_THAT(CheckOwner(own, config_.source, config_.pipeline, another),
+              HasError(ErrorCode::kProgressForeign));
+  EXPECT_FALSE(IsOfSlot(own, config_.source, another));
 }
 
 // A row is the same whatever the settings are.
 TEST_F(ProgressRecordTest, OtherSettingsContinueInsideATransaction) {
-  Progress record = ProgressFrom(config_, info_);
+  Progress record = ProgressFrom(config_.source, config_.pipeline, info_);
   record.partial = {
       .transaction = {.commit_lsn = Lsn(550), .xid = 8}, .row_lsn = Lsn(520), .row_index = 3};
   config_.source.publication = "other";
   config_.source.message_prefixes = {"outbox"};
-  EXPECT_THAT(CheckOwner(record, config_, info_.server), IsOk());
+  EXPECT_THAT(CheckOwner(record, config_.source, config_.pipeline, info_.server), IsOk());
 }
 
 TEST_F(ProgressRecordTest, WhatARelayRemembers) {
-  Progress record = ProgressFrom(config_, info_);
+  Progress record = ProgressFrom(config_.source, config_.pipeline, info_);
   record.last = {.commit_lsn = Lsn(450), .xid = 7, .commit_time = WallTime(Micros(1))};
   record.partial = {
       .transaction = {.commit_lsn = Lsn(550), .xid = 8}, .row_lsn = Lsn(520), .row_index = 3};

@@ -92,7 +92,7 @@ std::optional<Progress> RecordOfSlot(const Config& config, const SourceInfo& sou
              ? std::nullopt
              : OfSlot(
                    KafkaProgressTopic(config.kafka, /*stop_fd=*/-1).ReadOfSlot(config.source.slot),
-                   config, source.server);
+                   config.source, source.server);
 }
 
 // Every user who may write to the topic can stop the relay, or make it skip events.
@@ -195,7 +195,8 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
     }
     return;
   }
-  if (const absl::Status owner = CheckOwner(*record, config, source.server); !owner.ok()) {
+  if (const absl::Status owner = CheckOwner(*record, config.source, config.pipeline, source.server);
+      !owner.ok()) {
     out.Problem("progress.record", owner);
     return;
   }
@@ -230,7 +231,8 @@ std::optional<Progress> CheckProgress(const Config& config, const std::optional<
   if (!named && !source) {
     return std::nullopt;  // postgres.connect or postgres.query reports why the database is unknown
   }
-  const auto address = ProgressAddressOf(config, source ? source->server.database : "");
+  const auto address = ProgressAddressOf(config.source, config.pipeline, config.progress_topic(),
+                                         source ? source->server.database : "");
   if (!address.ok()) {
     out.Problem("progress.topic", address.status());
     return std::nullopt;
@@ -260,7 +262,7 @@ std::optional<Progress> CheckProgress(const Config& config, const std::optional<
   // As the relay does at its start: without a record, that of another pipeline of this slot.
   std::optional<Progress> record = reading->record;
   if (!record && source) {
-    record = OfSlot(reading->others, config, source->server);
+    record = OfSlot(reading->others, config.source, source->server);
     record = record ? record : RecordOfSlot(config, *source);
   }
   // Brokers check the right to read only when there is a record.
@@ -270,7 +272,8 @@ std::optional<Progress> CheckProgress(const Config& config, const std::optional<
   if (source) {
     CheckProgressRecord(record, config, *source, out);
   }
-  const bool own = source && record && CheckOwner(*record, config, source->server).ok();
+  const bool own =
+      source && record && CheckOwner(*record, config.source, config.pipeline, source->server).ok();
   return own ? record : std::nullopt;
 }
 

@@ -142,7 +142,7 @@ void CheckTransactions(const Config& config, std::string_view database, Depth de
   const bool named = supported && (!config.pipeline.id.empty() || !database.empty());
   bool claimed = false;
   if (named) {
-    const std::string pipeline = PipelineIdOf(config, database);
+    const std::string pipeline = PipelineIdOf(config.source, config.pipeline, database);
     const absl::Status claim =
         ClaimTransactionalId(config, fmt::format("walrelay.{}.doctor", pipeline), kClaimTimeout);
     claimed = claim.ok();

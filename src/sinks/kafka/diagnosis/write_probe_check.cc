@@ -40,7 +40,9 @@ absl::Status WithCause(const absl::Status& error, const Config& config, const st
 void CheckWriting(const Config& config, const std::string& topic, Findings& out) {
   // The name comes from the command line. librdkafka would only wait for metadata of a topic that
   // cannot exist.
-  if (const absl::Status name = CheckRowTopic(topic, ReservedTopics(config)); !name.ok()) {
+  if (const absl::Status name =
+          CheckRowTopic(topic, ReservedTopics(config.progress_topic(), config.on_error));
+      !name.ok()) {
     out.Problem("kafka.write", name);
     return;
   }
