@@ -9,7 +9,7 @@
 namespace walrelay {
 
 std::unique_ptr<SinkFactory> MakeSinkFactory(const Config& config, SinkOptions options) {
-  return std::make_unique<KafkaSinkFactory>(config, std::move(options));
+  return std::make_unique<KafkaSinkFactory>(config.kafka, config.pipeline, std::move(options));
 }
 
 std::unique_ptr<SinkDiagnosis> MakeSinkDiagnosis(const Config& config, Findings& out) {

@@ -21,7 +21,8 @@
 #include "sinks/kafka/topics/compacted_topic.h"
 #include "sinks/kafka/topics/progress_error.h"
 #include "sinks/kafka/topics/progress_tail.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/pipeline.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -190,23 +191,22 @@ absl::StatusOr<bool> KafkaProgressTopic::IsSettled(const std::string& topic) {
 }
 
 absl::Status KafkaProgressTopic::Write(const ProgressAddress& address, const Progress& record) {
-  Config config;
-  config.kafka = kafka_;
   return Call<bool>(
-             [config, address, record, timeout = options_.write_timeout](
+             [kafka = kafka_, address, record, timeout = options_.write_timeout](
                  const std::stop_token& /*stop*/) -> absl::StatusOr<bool> {
-               WR_RETURN_IF_ERROR(WriteProgress(config, address.topic, record, timeout));
+               WR_RETURN_IF_ERROR(
+                   WriteProgress(kafka, PipelineConfig(), address.topic, record, timeout));
                return true;
              },
              address.topic, stop_fd_, options_)
       .status();
 }
 
-absl::Status WriteProgress(const Config& config, const std::string& topic, const Progress& progress,
-                           Micros timeout) {
+absl::Status WriteProgress(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                           const std::string& topic, const Progress& progress, Micros timeout) {
   const std::string value = EncodeProgress(progress);
   const Header header{kProgressFormatHeader, kProgressFormat};
-  return AboutProgress(WriteRecord(config,
+  return AboutProgress(WriteRecord(kafka, pipeline,
                                    {.topic = topic,
                                     .key = progress.pipeline,
                                     .value = value,

@@ -20,8 +20,8 @@
 
 namespace walrelay {
 
-struct Config;
 struct KafkaConfig;
+struct PipelineConfig;
 
 // Uses the topic with a client of its own for each call, on a thread of its own: some requests
 // of librdkafka cannot be interrupted. Not thread-safe.
@@ -62,7 +62,7 @@ class KafkaProgressTopic final : public ProgressTopic {
 // Writes the record with the relay's own producer and settings, and waits for its acknowledgement:
 // for `walrelay progress`. The topic must exist. Blocks for at most twice `timeout`. Errors:
 // WR-4001, WR-4002, WR-4006, WR-4007, WR-4008; WR-4016 if the user may not write to the topic.
-absl::Status WriteProgress(const Config& config, const std::string& topic, const Progress& progress,
-                           Micros timeout);
+absl::Status WriteProgress(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                           const std::string& topic, const Progress& progress, Micros timeout);
 
 }  // namespace walrelay

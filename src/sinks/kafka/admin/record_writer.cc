@@ -11,7 +11,8 @@
 #include "sinks/kafka/client/delivery_error.h"
 #include "sinks/kafka/client/handles.h"
 #include "sinks/kafka/producer/kafka_producer.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/pipeline.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"
 
@@ -86,9 +87,9 @@ void AwaitReports(const Sink& producer, SteadyTime deadline) {
 }  // namespace
 
 // A client of its own, because statistics are an event that the relay's producer does not request.
-absl::Status RequestProducerId(const Config& config, Micros timeout) {
-  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
-                                                       config.kafka.max_batch_bytes));
+absl::Status RequestProducerId(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                               Micros timeout) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(kafka, pipeline, kafka.max_batch_bytes));
   char reason[512];
   if (rd_kafka_conf_set(conf.get(), "statistics.interval.ms", "20", reason, sizeof(reason)) !=
       RD_KAFKA_CONF_OK) {
@@ -125,12 +126,11 @@ absl::Status RequestProducerId(const Config& config, Micros timeout) {
 
 // In this order: an id, then metadata, then the record; each step has its own error, and an earlier
 // one explains more.
-absl::StatusOr<WrittenRecord> WriteRecord(const Config& config, const Record& record,
-                                          Micros timeout) {
+absl::StatusOr<WrittenRecord> WriteRecord(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                                          const Record& record, Micros timeout) {
   // Its error is clearer than the error of the record's delivery would be.
-  WR_RETURN_IF_ERROR(RequestProducerId(config, timeout));
-  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
-                                                       config.kafka.max_batch_bytes));
+  WR_RETURN_IF_ERROR(RequestProducerId(kafka, pipeline, timeout));
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(kafka, pipeline, kafka.max_batch_bytes));
   WR_ASSIGN_OR_RETURN(const std::unique_ptr<Sink> producer,
                       KafkaProducer::Create(std::move(conf), {}));
   const SteadyTime start = std::chrono::steady_clock::now();
@@ -168,12 +168,12 @@ absl::StatusOr<WrittenRecord> WriteRecord(const Config& config, const Record& re
   return *std::move(report.outcome);
 }
 
-absl::StatusOr<WrittenRecord> WriteProbe(const Config& config, const std::string& topic,
-                                         Micros timeout) {
+absl::StatusOr<WrittenRecord> WriteProbe(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                                         const std::string& topic, Micros timeout) {
   const Header header{"walrelay.write_probe", Version()};
   // No value: consumers treat it as a tombstone of a key that no event has.
-  return WriteRecord(config, {.topic = topic, .key = "walrelay-doctor", .headers = {&header, 1}},
-                     timeout);
+  return WriteRecord(kafka, pipeline,
+                     {.topic = topic, .key = "walrelay-doctor", .headers = {&header, 1}}, timeout);
 }
 
 }  // namespace walrelay

@@ -9,7 +9,8 @@
 #include "sinks/kafka/client/delivery_error.h"
 #include "sinks/kafka/client/handles.h"
 #include "sinks/kafka/client/transaction_error.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/pipeline.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -30,9 +31,9 @@ absl::Status NoClaim(rd_kafka_t* client, const std::string& id, Micros timeout) 
 
 }  // namespace
 
-absl::Status ClaimTransactionalId(const Config& config, const std::string& id, Micros timeout) {
-  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(config.kafka, config.pipeline,
-                                                       config.kafka.max_batch_bytes, id));
+absl::Status ClaimTransactionalId(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                                  const std::string& id, Micros timeout) {
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(kafka, pipeline, kafka.max_batch_bytes, id));
   WR_ASSIGN_OR_RETURN(const KafkaClient client, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
   const auto millis = std::chrono::ceil<std::chrono::milliseconds>(timeout);
   const KafkaError error(

@@ -11,13 +11,15 @@
 
 namespace walrelay {
 
-struct Config;
+struct KafkaConfig;
+struct PipelineConfig;
 
 // Claims `id` with the relay's settings, and sends no record. REQUIRES: no relay uses `id`: it
 // would be fenced. The brokers remember the id for transactional.id.expiration.ms. Blocks for
 // little more than `timeout`. Errors: those of MakeProducerConf(); WR-4020 when the id is denied,
 // WR-4010 when the brokers' limit is below kafka.transaction_timeout, WR-4019 when the brokers have
 // no transactions, WR-4001, WR-4007.
-absl::Status ClaimTransactionalId(const Config& config, const std::string& id, Micros timeout);
+absl::Status ClaimTransactionalId(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                                  const std::string& id, Micros timeout);
 
 }  // namespace walrelay

@@ -140,8 +140,9 @@ void CheckNamedTopics(const std::vector<std::string>& names, const ClusterInfo& 
 
 // InitProducerId is the first request of an idempotent producer. It appends no record, so the check
 // can run at any time.
-void CheckProducerId(const Config& config, Findings& out) {
-  if (const absl::Status status = RequestProducerId(config, kRequestTimeout); !status.ok()) {
+void CheckProducerId(const KafkaConfig& kafka, const PipelineConfig& pipeline, Findings& out) {
+  if (const absl::Status status = RequestProducerId(kafka, pipeline, kRequestTimeout);
+      !status.ok()) {
     out.Problem("kafka.producer_id", status);
     return;
   }
@@ -207,7 +208,8 @@ void CheckCreation(const Config& config, const BrokerSettings& settings, size_t 
       return out.Good("kafka.topic_creation",
                       "no topic is created on demand: create each before its first event");
     case CreateTopics::kCreate:
-      return CheckRulesCreateTopics(config, ExampleTopic(config.route), kRequestTimeout, out);
+      return CheckRulesCreateTopics(config.kafka, config.on_error, ExampleTopic(config.route),
+                                    kRequestTimeout, out);
   }
 }
 
@@ -303,7 +305,7 @@ std::optional<std::vector<TopicInfo>> CheckKafka(const Config& config, Depth dep
                        info->brokers.size() == 1 ? "" : "s",
                        info->cluster_id.empty() ? "without an id" : info->cluster_id));
   CheckNamedTopics(named, *info, config.kafka.topics, out);
-  CheckProducerId(config, out);
+  CheckProducerId(config.kafka, config.pipeline, out);
   std::vector<TopicInfo> topics;
   if (depth == Depth::kAll) {
     CheckBrokers(*info, out);

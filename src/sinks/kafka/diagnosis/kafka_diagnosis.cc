@@ -24,19 +24,21 @@ bool KafkaDiagnosis::CheckTopics(Depth depth) {
 
 std::optional<Progress> KafkaDiagnosis::CheckProgress(const std::optional<SourceInfo>& source,
                                                       Depth depth) {
-  return walrelay::CheckProgress(config_, source, depth, out_);
+  return walrelay::CheckProgress(config_.source, config_.kafka, config_.pipeline, source, depth,
+                                 out_);
 }
 
 void KafkaDiagnosis::CheckRetention(std::optional<Micros> oldest) {
-  walrelay::CheckRetention(config_, topics_, oldest, out_);
+  walrelay::CheckRetention(config_.route, config_.on_error, topics_, oldest, out_);
 }
 
 void KafkaDiagnosis::CheckTransactions(std::string_view database, Depth depth) {
-  walrelay::CheckTransactions(config_, database, depth, out_);
+  walrelay::CheckTransactions(config_.source, config_.kafka, config_.pipeline, database, depth,
+                              out_);
 }
 
 void KafkaDiagnosis::CheckWriting(const std::string& topic) {
-  walrelay::CheckWriting(config_, topic, out_);
+  walrelay::CheckWriting(config_.kafka, config_.pipeline, config_.on_error, topic, out_);
 }
 
 void KafkaDiagnosis::CheckLibrary() {

@@ -13,7 +13,9 @@
 #include "stream/gap.h"
 #include "stream/progress_record.h"
 #include "stream/start_position.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/pipeline.h"
+#include "walrelay/config/source.h"
 
 namespace walrelay {
 namespace {
@@ -22,8 +24,8 @@ namespace {
 constexpr std::chrono::seconds kProgressRequestTimeout{5};
 
 // A relay that does not require the record starts without it if the user may not use the topic.
-void ReportUnusable(const Config& config, const absl::Status& error, Findings& out) {
-  const bool optional = !config.pipeline.requires_record();
+void ReportUnusable(const PipelineConfig& pipeline, const absl::Status& error, Findings& out) {
+  const bool optional = !pipeline.requires_record();
   if (optional && HasCode(error, ErrorCode::kProgressDenied)) {
     out.Warn("progress.topic",
              fmt::format("the relay would start without the record: {}", MessageOf(error)),
@@ -34,8 +36,8 @@ void ReportUnusable(const Config& config, const absl::Status& error, Findings& o
 }
 
 // The relay creates the topic with the brokers' number of replicas, whatever [kafka.topics] says.
-void CheckMissingTopic(const Config& config, const std::string& topic, Findings& out) {
-  KafkaConfig kafka = config.kafka;
+void CheckMissingTopic(KafkaConfig kafka, const PipelineConfig& pipeline, const std::string& topic,
+                       Findings& out) {
   kafka.topics = TopicsConfig();
   const std::string names[] = {topic};
   const auto answers = CheckTopicCreation(kafka, names, kProgressRequestTimeout);
@@ -54,7 +56,7 @@ void CheckMissingTopic(const Config& config, const std::string& topic, Findings&
     return;
   }
   ReportUnusable(
-      config,
+      pipeline,
       Error(ErrorCode::kProgressDenied,
             fmt::format("the topic does not exist and cannot be created: {}", MessageOf(refusal)),
             HasCode(refusal, ErrorCode::kTopicDenied)
@@ -64,11 +66,10 @@ void CheckMissingTopic(const Config& config, const std::string& topic, Findings&
 }
 
 // REQUIRES: the topic exists, and this user may see it.
-void CheckTopicState(const Config& config, const std::string& topic, size_t brokers,
+void CheckTopicState(const KafkaConfig& kafka, const std::string& topic, size_t brokers,
                      Findings& out) {
   const auto topics = ReadTopicInfo(
-      config.kafka, [&](std::string_view name) { return name == topic; }, 1,
-      kProgressRequestTimeout);
+      kafka, [&](std::string_view name) { return name == topic; }, 1, kProgressRequestTimeout);
   if (!topics.ok()) {
     out.Problem("progress.topic", topics.status());
   } else if (!topics->empty()) {
@@ -86,13 +87,13 @@ std::string RecordText(const Progress& record) {
 }
 
 // Where the database was renamed, and nothing names the pipeline: the record has the earlier name.
-std::optional<Progress> RecordOfSlot(const Config& config, const SourceInfo& source) {
-  const bool named = !config.pipeline.id.empty() || !config.kafka.progress_topic.empty();
-  return named || !source.slot
+std::optional<Progress> RecordOfSlot(const SourceConfig& source, const KafkaConfig& kafka,
+                                     const PipelineConfig& pipeline, const SourceInfo& info) {
+  const bool named = !pipeline.id.empty() || !kafka.progress_topic.empty();
+  return named || !info.slot
              ? std::nullopt
-             : OfSlot(
-                   KafkaProgressTopic(config.kafka, /*stop_fd=*/-1).ReadOfSlot(config.source.slot),
-                   config.source, source.server);
+             : OfSlot(KafkaProgressTopic(kafka, /*stop_fd=*/-1).ReadOfSlot(source.slot), source,
+                      info.server);
 }
 
 // Every user who may write to the topic can stop the relay, or make it skip events.
@@ -178,29 +179,27 @@ void CheckProgressSettings(const TopicInfo& topic, Findings& out) {
   }
 }
 
-void CheckProgressRecord(const std::optional<Progress>& record, const Config& config,
-                         const SourceInfo& source, Findings& out) {
+void CheckProgressRecord(const std::optional<Progress>& record, const SourceConfig& source,
+                         const PipelineConfig& pipeline, const SourceInfo& info, Findings& out) {
   // The relay does not read the record while its server is a standby; slot.usable reports that.
-  if (source.server.in_recovery) {
+  if (info.server.in_recovery) {
     return;
   }
   if (!record) {
-    if (config.pipeline.requires_record() && source.slot) {
-      out.Problem("progress.record",
-                  Error(ErrorCode::kProgressMissing,
-                        fmt::format("slot {} is confirmed up to {}", config.source.slot,
-                                    source.slot->confirmed_flush_lsn.ToString())));
+    if (pipeline.requires_record() && info.slot) {
+      out.Problem("progress.record", Error(ErrorCode::kProgressMissing,
+                                           fmt::format("slot {} is confirmed up to {}", source.slot,
+                                                       info.slot->confirmed_flush_lsn.ToString())));
     } else {
       out.Good("progress.record", "there is no record yet: the relay writes the first one");
     }
     return;
   }
-  if (const absl::Status owner = CheckOwner(*record, config.source, config.pipeline, source.server);
-      !owner.ok()) {
+  if (const absl::Status owner = CheckOwner(*record, source, pipeline, info.server); !owner.ok()) {
     out.Problem("progress.record", owner);
     return;
   }
-  const absl::Status unused = CheckUnused(*record, source.server, /*run_id=*/"");
+  const absl::Status unused = CheckUnused(*record, info.server, /*run_id=*/"");
   if (!unused.ok()) {
     out.Problem("progress.record", unused);
     return;
@@ -214,10 +213,10 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
   }
   // The relay's own decision, with the record as its only memory. One that reads the slot has gone
   // on since the server was asked, and has decided itself.
-  const bool streams = source.slot && source.slot->active;
+  const bool streams = info.slot && info.slot->active;
   const ResumeState memory = ResumeStateOf(*record);
-  absl::Status start = FindGap(memory, PublicationOf(*record, config.source.publication), source);
-  start.Update(DecideStart(memory, source).status());
+  absl::Status start = FindGap(memory, PublicationOf(*record, source.publication), info);
+  start.Update(DecideStart(memory, info).status());
   if (!streams && !start.ok()) {
     out.Problem("progress.record", start);
     return;
@@ -225,55 +224,57 @@ void CheckProgressRecord(const std::optional<Progress>& record, const Config& co
   out.Good("progress.record", RecordText(*record));
 }
 
-std::optional<Progress> CheckProgress(const Config& config, const std::optional<SourceInfo>& source,
-                                      Depth depth, Findings& out) {
-  const bool named = !config.pipeline.id.empty();
-  if (!named && !source) {
+std::optional<Progress> CheckProgress(const SourceConfig& source, const KafkaConfig& kafka,
+                                      const PipelineConfig& pipeline,
+                                      const std::optional<SourceInfo>& info, Depth depth,
+                                      Findings& out) {
+  const bool named = !pipeline.id.empty();
+  if (!named && !info) {
     return std::nullopt;  // postgres.connect or postgres.query reports why the database is unknown
   }
-  const auto address = ProgressAddressOf(config.source, config.pipeline, config.progress_topic(),
-                                         source ? source->server.database : "");
+  const auto address =
+      ProgressAddressOf(source, pipeline, kafka.progress_topic, info ? info->server.database : "");
   if (!address.ok()) {
     out.Problem("progress.topic", address.status());
     return std::nullopt;
   }
   const std::string& topic = address->topic;
-  const auto cluster = ReadClusterInfo(config.kafka, {topic}, kProgressRequestTimeout);
+  const auto cluster = ReadClusterInfo(kafka, {topic}, kProgressRequestTimeout);
   if (!cluster.ok()) {
     out.Problem("progress.topic", cluster.status());
     return std::nullopt;
   }
   const absl::Status& visible = cluster->topics.front();
   if (HasCode(visible, ErrorCode::kTopicUnknown)) {
-    CheckMissingTopic(config, topic, out);
-    if (source) {
-      CheckProgressRecord(RecordOfSlot(config, *source), config, *source, out);
+    CheckMissingTopic(kafka, pipeline, topic, out);
+    if (info) {
+      CheckProgressRecord(RecordOfSlot(source, kafka, pipeline, *info), source, pipeline, *info,
+                          out);
     }
     return std::nullopt;
   }
   if (visible.ok() && depth == Depth::kAll) {
-    CheckTopicState(config, topic, cluster->brokers.size(), out);
+    CheckTopicState(kafka, topic, cluster->brokers.size(), out);
   }
-  const auto reading = KafkaProgressTopic(config.kafka, /*stop_fd=*/-1).ReadExisting(*address);
+  const auto reading = KafkaProgressTopic(kafka, /*stop_fd=*/-1).ReadExisting(*address);
   if (!reading.ok()) {
-    ReportUnusable(config, reading.status(), out);
+    ReportUnusable(pipeline, reading.status(), out);
     return std::nullopt;
   }
   // As the relay does at its start: without a record, that of another pipeline of this slot.
   std::optional<Progress> record = reading->record;
-  if (!record && source) {
-    record = OfSlot(reading->others, config.source, source->server);
-    record = record ? record : RecordOfSlot(config, *source);
+  if (!record && info) {
+    record = OfSlot(reading->others, source, info->server);
+    record = record ? record : RecordOfSlot(source, kafka, pipeline, *info);
   }
   // Brokers check the right to read only when there is a record.
   out.Good("progress.topic",
            fmt::format("topic {} {}", topic, record ? "can be read" : "has no record yet"));
   CheckWriters(*reading, topic, out);
-  if (source) {
-    CheckProgressRecord(record, config, *source, out);
+  if (info) {
+    CheckProgressRecord(record, source, pipeline, *info, out);
   }
-  const bool own =
-      source && record && CheckOwner(*record, config.source, config.pipeline, source->server).ok();
+  const bool own = info && record && CheckOwner(*record, source, pipeline, info->server).ok();
   return own ? record : std::nullopt;
 }
 

@@ -11,15 +11,19 @@
 
 namespace walrelay {
 
-struct Config;
+struct KafkaConfig;
+struct PipelineConfig;
+struct SourceConfig;
 
 // Reads the topic, but neither creates it nor writes to it. Blocks as long as brokers send records.
-// `source`: server and slot, as read before the call, because a running relay confirms the slot
-// only after it has written the record; nullopt: they are unknown. Then only the topic is checked,
-// and only if its name does not depend on the database. REQUIRES: pipeline.progress is not off, and
-// the cluster responds. Returns the record of this pipeline, if there is one.
-std::optional<Progress> CheckProgress(const Config& config, const std::optional<SourceInfo>& source,
-                                      Depth depth, Findings& out);
+// `info`: server and slot, as read before the call, because a running relay confirms the slot only
+// after it has written the record; nullopt: they are unknown. Then only the topic is checked, and
+// only if its name does not depend on the database. REQUIRES: pipeline.progress is not off, and the
+// cluster responds. Returns the record of this pipeline, if there is one.
+std::optional<Progress> CheckProgress(const SourceConfig& source, const KafkaConfig& kafka,
+                                      const PipelineConfig& pipeline,
+                                      const std::optional<SourceInfo>& info, Depth depth,
+                                      Findings& out);
 
 // --- the parts of CheckProgress() that need no server
 
@@ -30,7 +34,7 @@ void CheckProgressReplicas(const TopicInfo& topic, size_t brokers, Findings& out
 void CheckProgressSettings(const TopicInfo& topic, Findings& out);
 
 // Reports what the relay would decide about `record` at its start; nullopt: the topic has none.
-void CheckProgressRecord(const std::optional<Progress>& record, const Config& config,
-                         const SourceInfo& source, Findings& out);
+void CheckProgressRecord(const std::optional<Progress>& record, const SourceConfig& source,
+                         const PipelineConfig& pipeline, const SourceInfo& info, Findings& out);
 
 }  // namespace walrelay

@@ -7,7 +7,8 @@
 
 #include "base/text.h"
 #include "sinks/kafka/topics/topic_retention.h"
-#include "walrelay/config.h"
+#include "walrelay/config/on_error.h"
+#include "walrelay/config/route.h"
 
 namespace walrelay {
 namespace {
@@ -28,12 +29,13 @@ constexpr Micros kMargin = std::chrono::hours(1);
 
 // Brokers delete a segment when its latest time is older than retention.ms: an event with an older
 // commit time is deleted at the next check, although it was acknowledged.
-void CheckRetention(const Config& config, std::span<const TopicInfo> topics,
-                    std::optional<Micros> oldest, Findings& out) {
+void CheckRetention(const RouteConfig& route, const ErrorPolicy& on_error,
+                    std::span<const TopicInfo> topics, std::optional<Micros> oldest,
+                    Findings& out) {
   std::optional<Micros> shortest;
   bool good = true;
   for (const TopicInfo& topic : topics) {
-    if (topic.name == config.on_error.dead_letter_topic) {
+    if (topic.name == on_error.dead_letter_topic) {
       continue;
     }
     if (IsCompacted(topic)) {
@@ -46,8 +48,7 @@ void CheckRetention(const Config& config, std::span<const TopicInfo> topics,
                       "BROKER --alter --topic {} --add-config cleanup.policy=delete",
                       topic.name));
     }
-    const auto kept =
-        config.route.timestamp == TimestampSource::kNow ? std::nullopt : KeptFor(topic);
+    const auto kept = route.timestamp == TimestampSource::kNow ? std::nullopt : KeptFor(topic);
     if (!kept) {
       continue;
     }

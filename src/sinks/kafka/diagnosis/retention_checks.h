@@ -10,11 +10,12 @@
 
 namespace walrelay {
 
-struct Config;
+struct ErrorPolicy;
+struct RouteConfig;
 
 // Compares the topics' retention with the age of the oldest event that is not published; nullopt:
 // none is known. The dead-letter topic is not compared. Needs no server.
-void CheckRetention(const Config& config, std::span<const TopicInfo> topics,
-                    std::optional<Micros> oldest, Findings& out);
+void CheckRetention(const RouteConfig& route, const ErrorPolicy& on_error,
+                    std::span<const TopicInfo> topics, std::optional<Micros> oldest, Findings& out);
 
 }  // namespace walrelay

@@ -10,7 +10,8 @@
 #include "route/topic_name.h"
 #include "sinks/kafka/topics/topic_creation.h"
 #include "sinks/kafka/topics/topic_rules.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/on_error.h"
 
 namespace walrelay {
 namespace {
@@ -71,20 +72,20 @@ void CheckTopicRules(const TopicsConfig& rules, std::span<const TopicInfo> topic
 
 // The user needs the privilege only for the names that events use, not for those of the other
 // rules.
-void CheckRulesCreateTopics(const Config& config, const std::string& example, Micros timeout,
-                            Findings& out) {
+void CheckRulesCreateTopics(const KafkaConfig& kafka, const ErrorPolicy& on_error,
+                            const std::string& example, Micros timeout, Findings& out) {
   std::set<std::string> used = {example};
-  if (!config.on_error.dead_letter_topic.empty()) {
-    used.insert(config.on_error.dead_letter_topic);
+  if (!on_error.dead_letter_topic.empty()) {
+    used.insert(on_error.dead_letter_topic);
   }
   std::set<std::string> names = used;
-  for (const TopicRule& rule : config.kafka.topics.rules) {
-    if (const std::string name = ExampleOf(rule, config.kafka.topics); !name.empty()) {
+  for (const TopicRule& rule : kafka.topics.rules) {
+    if (const std::string name = ExampleOf(rule, kafka.topics); !name.empty()) {
       names.insert(name);
     }
   }
-  const auto answers = CheckTopicCreation(
-      config.kafka, std::vector<std::string>(names.begin(), names.end()), timeout);
+  const auto answers =
+      CheckTopicCreation(kafka, std::vector<std::string>(names.begin(), names.end()), timeout);
   if (!answers.ok()) {
     out.Problem("kafka.topic_creation", answers.status());
     return;

@@ -10,7 +10,8 @@
 
 namespace walrelay {
 
-struct Config;
+struct ErrorPolicy;
+struct KafkaConfig;
 struct TopicsConfig;
 
 // Compares each topic with its rule. Nothing is found without rules. A setting that this user may
@@ -20,7 +21,7 @@ void CheckTopicRules(const TopicsConfig& rules, std::span<const TopicInfo> topic
 // With kafka.topics.create = "create": asks the brokers whether each rule is valid, and whether
 // this user may create the dead-letter topic and `example`, a name that events would use. Nothing
 // is created. Blocks for at most `timeout`.
-void CheckRulesCreateTopics(const Config& config, const std::string& example, Micros timeout,
-                            Findings& out);
+void CheckRulesCreateTopics(const KafkaConfig& kafka, const ErrorPolicy& on_error,
+                            const std::string& example, Micros timeout, Findings& out);
 
 }  // namespace walrelay

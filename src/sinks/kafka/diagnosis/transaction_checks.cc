@@ -11,7 +11,8 @@
 #include "sinks/kafka/client/conf.h"
 #include "sinks/kafka/client/known_defects.h"
 #include "stream/progress_record.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
+#include "walrelay/config/pipeline.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -24,18 +25,18 @@ constexpr std::chrono::seconds kClaimTimeout{10};
 constexpr std::string_view kTransactionLog = "__transaction_state";
 
 // Brokers create the topic with the first claim of any client.
-void CheckTransactionBrokers(const Config& config, bool claimed, Findings& out) {
+void CheckTransactionBrokers(const KafkaConfig& kafka, bool claimed, Findings& out) {
   if (!claimed) {
-    const auto settings = ReadBrokerSettings(config.kafka, kTransactionRequestTimeout);
+    const auto settings = ReadBrokerSettings(kafka, kTransactionRequestTimeout);
     if (!settings.ok()) {
       out.Problem("transactions.timeout", settings.status());
       return;
     }
-    CheckTransactionTimeout(config, *settings, out);
+    CheckTransactionTimeout(kafka, *settings, out);
   }
-  const auto cluster = ReadClusterInfo(config.kafka, {}, kTransactionRequestTimeout);
+  const auto cluster = ReadClusterInfo(kafka, {}, kTransactionRequestTimeout);
   const auto topics = ReadTopicInfo(
-      config.kafka, [](std::string_view name) { return name == kTransactionLog; }, 1,
+      kafka, [](std::string_view name) { return name == kTransactionLog; }, 1,
       kTransactionRequestTimeout);
   if (!topics.ok() || !cluster.ok()) {
     out.Problem("transactions.log", !topics.ok() ? topics.status() : cluster.status());
@@ -76,13 +77,14 @@ void CheckTransactionClaim(const absl::Status& claim, std::string_view pipeline,
   }
 }
 
-void CheckTransactionTimeout(const Config& config, const BrokerSettings& settings, Findings& out) {
-  const std::string wanted = FormatDuration(config.kafka.transaction_timeout);
+void CheckTransactionTimeout(const KafkaConfig& kafka, const BrokerSettings& settings,
+                             Findings& out) {
+  const std::string wanted = FormatDuration(kafka.transaction_timeout);
   if (!settings.max_transaction) {
     out.Warn("transactions.timeout",
              "this user may not read the brokers' settings: transaction.max.timeout.ms is unknown",
              fmt::format("Make sure that it is at least {} (the default is 15 minutes).", wanted));
-  } else if (*settings.max_transaction < config.kafka.transaction_timeout) {
+  } else if (*settings.max_transaction < kafka.transaction_timeout) {
     out.Problem("transactions.timeout",
                 Error(ErrorCode::kProducerSetting,
                       fmt::format("kafka.transaction_timeout is {}; the brokers accept at most {} "
@@ -135,21 +137,22 @@ void CheckTransactionLog(const std::optional<TopicInfo>& log, size_t brokers, Fi
   }
 }
 
-void CheckTransactions(const Config& config, std::string_view database, Depth depth,
+void CheckTransactions(const SourceConfig& source, const KafkaConfig& kafka,
+                       const PipelineConfig& pipeline, std::string_view database, Depth depth,
                        Findings& out) {
   CheckTransactionLibrary(LibrdkafkaVersionNumber(), out);
   const bool supported = CheckTransactionSupport(LibrdkafkaVersionNumber()).ok();
-  const bool named = supported && (!config.pipeline.id.empty() || !database.empty());
+  const bool named = supported && (!pipeline.id.empty() || !database.empty());
   bool claimed = false;
   if (named) {
-    const std::string pipeline = PipelineIdOf(config.source, config.pipeline, database);
+    const std::string id = PipelineIdOf(source, pipeline, database);
     const absl::Status claim =
-        ClaimTransactionalId(config, fmt::format("walrelay.{}.doctor", pipeline), kClaimTimeout);
+        ClaimTransactionalId(kafka, pipeline, fmt::format("walrelay.{}.doctor", id), kClaimTimeout);
     claimed = claim.ok();
-    CheckTransactionClaim(claim, pipeline, out);
+    CheckTransactionClaim(claim, id, out);
   }
   if (depth == Depth::kAll) {
-    CheckTransactionBrokers(config, claimed, out);
+    CheckTransactionBrokers(kafka, claimed, out);
   }
   // No request shows how consumers read.
   out.Good("transactions.consumers",

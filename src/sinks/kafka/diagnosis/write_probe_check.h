@@ -7,11 +7,14 @@
 
 namespace walrelay {
 
-struct Config;
+struct ErrorPolicy;
+struct KafkaConfig;
+struct PipelineConfig;
 
 // Writes one record to `topic`, which remains there. An invalid name is a finding (WR-3005) and
 // writes nothing. Blocks for at most ten seconds, and at most twenty more to determine the cause
 // if no broker acknowledges the record. Brokers may create the topic.
-void CheckWriting(const Config& config, const std::string& topic, Findings& out);
+void CheckWriting(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                  const ErrorPolicy& on_error, const std::string& topic, Findings& out);
 
 }  // namespace walrelay

@@ -11,7 +11,7 @@
 #include "sinks/kafka/topics/topic_reader.h"
 #include "sinks/kafka/topics/topic_retention.h"
 #include "sinks/kafka/topics/topic_scanner.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -21,16 +21,15 @@ SinkLibrary KafkaSinkFactory::Library() {
 }
 
 void KafkaSinkFactory::CheckOffline(const OnInvalid& on_invalid) const {
-  CheckKafkaOffline(config_, on_invalid);
+  CheckKafkaOffline(kafka_, pipeline_, on_invalid);
 }
 
 // The configuration is built each time, because librdkafka takes ownership of it, and password
 // files are read again with it.
 absl::StatusOr<std::unique_ptr<Sink>> KafkaSinkFactory::Make(const SinkRequest& request) {
-  WR_ASSIGN_OR_RETURN(KafkaConf conf,
-                      MakeProducerConf(config_.kafka, config_.pipeline, request.max_batch_bytes,
-                                       request.transactional_id));
-  KafkaProducer::Options options = KafkaProducer::OptionsFor(config_.kafka);
+  WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeProducerConf(kafka_, pipeline_, request.max_batch_bytes,
+                                                       request.transactional_id));
+  KafkaProducer::Options options = KafkaProducer::OptionsFor(kafka_);
   options.delivery_details = options_.delivery_details;
   options.warn_of_deletion = options_.warn_of_deletion;
   options.reaper = reaper();
@@ -43,7 +42,7 @@ absl::StatusOr<std::unique_ptr<Sink>> KafkaSinkFactory::Make(const SinkRequest& 
 
 std::unique_ptr<ProgressTopic> KafkaSinkFactory::OpenProgress(ProgressOptions options) {
   return std::make_unique<KafkaProgressTopic>(
-      config_.kafka, options.stop_fd,
+      kafka_, options.stop_fd,
       KafkaProgressTopic::Options{.reaper = reaper(),
                                   .patience = options.patience,
                                   .write_timeout = options.write_timeout,
@@ -51,13 +50,13 @@ std::unique_ptr<ProgressTopic> KafkaSinkFactory::OpenProgress(ProgressOptions op
 }
 
 absl::StatusOr<std::unique_ptr<TopicReader>> KafkaSinkFactory::OpenReader() {
-  WR_ASSIGN_OR_RETURN(TopicScanner scanner, TopicScanner::Create(config_.kafka));
+  WR_ASSIGN_OR_RETURN(TopicScanner scanner, TopicScanner::Create(kafka_));
   return std::make_unique<TopicScanner>(std::move(scanner));
 }
 
 absl::StatusOr<std::vector<StoredRecord>> KafkaSinkFactory::ReadTopics(
     const std::vector<std::string>& topics, Micros timeout, std::optional<WallTime> since) {
-  return walrelay::ReadTopics(config_.kafka, topics, timeout, since);
+  return walrelay::ReadTopics(kafka_, topics, timeout, since);
 }
 
 absl::StatusOr<std::vector<TopicInfo>> KafkaSinkFactory::ReadInfo(
@@ -67,7 +66,7 @@ absl::StatusOr<std::vector<TopicInfo>> KafkaSinkFactory::ReadInfo(
   const auto wanted = [&sorted](std::string_view name) {
     return std::binary_search(sorted.begin(), sorted.end(), name);
   };
-  return ReadTopicInfo(config_.kafka, wanted, topics.size(), timeout);
+  return ReadTopicInfo(kafka_, wanted, topics.size(), timeout);
 }
 
 absl::StatusOr<std::map<std::string, int, std::less<>>> KafkaSinkFactory::CountPartitions(
@@ -93,7 +92,7 @@ absl::StatusOr<std::map<std::string, Micros, std::less<>>> KafkaSinkFactory::Rea
 }
 
 absl::Status KafkaSinkFactory::WriteRecord(const Record& record, Micros timeout) {
-  return walrelay::WriteRecord(config_, record, timeout).status();
+  return walrelay::WriteRecord(kafka_, pipeline_, record, timeout).status();
 }
 
 int32_t KafkaSinkFactory::PartitionOf(std::string_view key, int partitions) const {

@@ -17,13 +17,14 @@
 
 namespace walrelay {
 
-struct Config;
+struct KafkaConfig;
+struct PipelineConfig;
 
 class KafkaSinkFactory final : public SinkFactory {
  public:
-  // `config` must outlive it.
-  KafkaSinkFactory(const Config& config, SinkOptions options)
-      : config_(config), options_(std::move(options)) {}
+  // The references must outlive it.
+  KafkaSinkFactory(const KafkaConfig& kafka, const PipelineConfig& pipeline, SinkOptions options)
+      : kafka_(kafka), pipeline_(pipeline), options_(std::move(options)) {}
 
   // librdkafka as it is loaded.
   static SinkLibrary Library();
@@ -53,7 +54,8 @@ class KafkaSinkFactory final : public SinkFactory {
   // nullptr: a client is closed by the thread that drops it.
   Reaper* reaper() { return options_.close_in_background ? &reaper_ : nullptr; }
 
-  const Config& config_;
+  const KafkaConfig& kafka_;
+  const PipelineConfig& pipeline_;
   const SinkOptions options_;
   Reaper reaper_;
 };

@@ -10,7 +10,7 @@
 #include "base/secret_file.h"
 #include "config/option.h"
 #include "sinks/kafka/client/conf.h"
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -21,21 +21,21 @@ constexpr char kSection[] = "kafka";
 // By building what `run` builds: librdkafka's own parser judges its properties.
 class OfflineCheck {
  public:
-  OfflineCheck(const Config& config, const SinkFactory::OnInvalid& on_invalid)
-      : config_(config), on_invalid_(on_invalid) {}
+  OfflineCheck(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+               const SinkFactory::OnInvalid& on_invalid)
+      : kafka_(kafka), pipeline_(pipeline), on_invalid_(on_invalid) {}
 
   void Run() {
-    const KafkaConfig& kafka = config_.kafka;
-    Add("kafka.bootstrap_servers", CheckKafkaTransport(kafka));
-    CheckSecret("kafka.sasl_password_file", kafka.sasl_password_file);
-    CheckSecret("kafka.ssl_key_password_file", kafka.ssl_key_password_file);
+    Add("kafka.bootstrap_servers", CheckKafkaTransport(kafka_));
+    CheckSecret("kafka.sasl_password_file", kafka_.sasl_password_file);
+    CheckSecret("kafka.ssl_key_password_file", kafka_.ssl_key_password_file);
     for (const auto& [option, path] :
-         {std::pair("kafka.ssl_ca_file", &kafka.ssl_ca_file),
-          std::pair("kafka.ssl_certificate_file", &kafka.ssl_certificate_file),
-          std::pair("kafka.ssl_key_file", &kafka.ssl_key_file)}) {
+         {std::pair("kafka.ssl_ca_file", &kafka_.ssl_ca_file),
+          std::pair("kafka.ssl_certificate_file", &kafka_.ssl_certificate_file),
+          std::pair("kafka.ssl_key_file", &kafka_.ssl_key_file)}) {
       Add(option, CheckNamedFile(option, *path));
     }
-    for (const auto& property : kafka.librdkafka) {
+    for (const auto& property : kafka_.librdkafka) {
       CheckProperty(property);
     }
     // After an error it would only be repeated, in the words of OpenSSL.
@@ -62,7 +62,7 @@ class OfflineCheck {
     const std::string option = fmt::format("{}{}", kPassThroughPrefix, property.first);
     KafkaConfig alone;
     alone.librdkafka = {property};
-    Add(option, MakeProducerConf(alone, config_.pipeline, alone.max_batch_bytes).status());
+    Add(option, MakeProducerConf(alone, pipeline_, alone.max_batch_bytes).status());
     if (property.first.ends_with(".location")) {
       Add(option,
           CheckNamedFile(fmt::format("[kafka.librdkafka] {}", property.first), property.second));
@@ -70,7 +70,7 @@ class OfflineCheck {
   }
 
   void CheckClient() {
-    const absl::Status status = CheckProducer(config_.kafka, config_.pipeline);
+    const absl::Status status = CheckProducer(kafka_, pipeline_);
     if (!status.ok()) {
       const std::string option = OptionOf(MessageOf(status));
       Add(option, option == kSection ? status : Annotate(status, option));
@@ -92,15 +92,17 @@ class OfflineCheck {
     return kSection;
   }
 
-  const Config& config_;
+  const KafkaConfig& kafka_;
+  const PipelineConfig& pipeline_;
   const SinkFactory::OnInvalid& on_invalid_;
   bool valid_ = true;
 };
 
 }  // namespace
 
-void CheckKafkaOffline(const Config& config, const SinkFactory::OnInvalid& on_invalid) {
-  OfflineCheck(config, on_invalid).Run();
+void CheckKafkaOffline(const KafkaConfig& kafka, const PipelineConfig& pipeline,
+                       const SinkFactory::OnInvalid& on_invalid) {
+  OfflineCheck(kafka, pipeline, on_invalid).Run();
 }
 
 }  // namespace walrelay

@@ -63,7 +63,7 @@ class ProgressTopicTest : public testing::ProducerFixture {
     Produce({.topic = kTopic, .key = key, .value = value, .headers = {&format, 1}});
   }
   absl::Status Write(const Progress& progress, Micros timeout = kTimeout) {
-    return WriteProgress(config_, kTopic, progress, timeout);
+    return WriteProgress(config_.kafka, config_.pipeline, kTopic, progress, timeout);
   }
 
   StopRequest stop_;

@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 class RecordWriterTest : public testing::MockKafkaFixture {
  protected:
   absl::StatusOr<WrittenRecord> Write(Micros timeout = testing::kTimeout) {
-    return WriteProbe(config_, "orders", timeout);
+    return WriteProbe(config_.kafka, config_.pipeline, "orders", timeout);
   }
 };
 
@@ -37,7 +37,7 @@ TEST_F(RecordWriterTest, RecordIsStoredWhereItSays) {
   CreateTopic("orders", 3);
   const Header header{"name", "content"};
   const auto written = WriteRecord(
-      config_,
+      config_.kafka, config_.pipeline,
       {.topic = "orders", .key = "k", .value = "v", .headers = {&header, 1}, .partition = 2},
       testing::kTimeout);
   ASSERT_THAT(written, IsOk());
@@ -53,13 +53,13 @@ TEST_F(RecordWriterTest, RecordIsStoredWhereItSays) {
 
 TEST_F(RecordWriterTest, ProducerIdIsRequestedWithoutARecord) {
   CreateTopic("orders");
-  EXPECT_THAT(RequestProducerId(config_, testing::kTimeout), IsOk());
+  EXPECT_THAT(RequestProducerId(config_.kafka, config_.pipeline, testing::kTimeout), IsOk());
   EXPECT_THAT(StoredKeys("orders"), IsEmpty());
 }
 
 TEST_F(RecordWriterTest, DeniedProducerIdReportsTheRequiredGrant) {
   FailNext(testing::kInitProducerIdRequest, {RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED});
-  const absl::Status status = RequestProducerId(config_, testing::kTimeout);
+  const absl::Status status = RequestProducerId(config_.kafka, config_.pipeline, testing::kTimeout);
   EXPECT_THAT(status, HasError(ErrorCode::kTopicDenied, "CLUSTER_AUTHORIZATION_FAILED"));
   EXPECT_THAT(RemedyFor(status), HasSubstr("kafka-acls.sh"));
 }
@@ -92,7 +92,7 @@ TEST_F(RecordWriterTest, WaitForTheAcknowledgementIsBounded) {
 
 TEST_F(RecordWriterTest, NoBrokerIsReportedAsUnreachable) {
   StopBrokers();
-  EXPECT_THAT(RequestProducerId(config_, milliseconds(500)),
+  EXPECT_THAT(RequestProducerId(config_.kafka, config_.pipeline, milliseconds(500)),
               HasError(ErrorCode::kKafkaUnreachable));
 }
 

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 class TransactionProbeTest : public testing::MockKafkaFixture {
  protected:
   absl::Status Claim(Micros timeout = testing::kTimeout) {
-    return ClaimTransactionalId(config_, "walrelay.orders.doctor", timeout);
+    return ClaimTransactionalId(config_.kafka, config_.pipeline, "walrelay.orders.doctor", timeout);
   }
 };
 

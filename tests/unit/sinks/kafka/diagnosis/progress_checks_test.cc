@@ -40,7 +40,7 @@ class ProgressChecksTest : public ::testing::Test {
   // The only finding about the record.
   Finding FindingOf(const std::optional<Progress>& record) {
     Findings findings{nullptr};
-    CheckProgressRecord(record, config_, source_, findings);
+    CheckProgressRecord(record, config_.source, config_.pipeline, source_, findings);
     EXPECT_EQ(findings.all().size(), 1u);
     return findings.all().empty() ? Finding() : findings.all().front();
   }
@@ -130,7 +130,7 @@ TEST_F(ProgressChecksTest, MissingRecordIsAProblemForAnExistingSlotOnly) {
 TEST_F(ProgressChecksTest, StandbyServerIsNotCompared) {
   source_.server.in_recovery = true;
   Findings findings{nullptr};
-  CheckProgressRecord(record_, config_, source_, findings);
+  CheckProgressRecord(record_, config_.source, config_.pipeline, source_, findings);
   EXPECT_THAT(findings.all(), IsEmpty());
 }
 

@@ -30,7 +30,7 @@ class RetentionChecksTest : public ::testing::Test {
                      {"message.timestamp.type", "CreateTime"}});
     const TopicInfo topic{.name = name_, .settings = std::move(settings)};
     Findings findings{nullptr};
-    CheckRetention(config_, {&topic, 1}, oldest, findings);
+    CheckRetention(config_.route, config_.on_error, {&topic, 1}, oldest, findings);
     std::vector<std::string> out;
     for (const Finding& finding : findings.all()) {
       out.push_back((finding.severity == Severity::kWarning ? "warning " : "good ") +

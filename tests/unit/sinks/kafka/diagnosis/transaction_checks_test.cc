@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "walrelay/config.h"
+#include "walrelay/config/kafka.h"
 
 namespace walrelay {
 namespace {
@@ -44,11 +44,11 @@ TEST(TransactionClaimTest, DenialOfTheProbesIdIsAWarning) {
 }
 
 TEST(TransactionTimeoutTest, LimitOfTheBrokersIsCompared) {
-  Config config;
-  config.kafka.transaction_timeout = seconds(30);
+  KafkaConfig kafka;
+  kafka.transaction_timeout = seconds(30);
   BrokerSettings settings;
   const auto finding = [&] {
-    return FindingOf([&](Findings& out) { CheckTransactionTimeout(config, settings, out); });
+    return FindingOf([&](Findings& out) { CheckTransactionTimeout(kafka, settings, out); });
   };
   EXPECT_EQ(finding().severity, Severity::kWarning);
   settings.max_transaction = seconds(30);

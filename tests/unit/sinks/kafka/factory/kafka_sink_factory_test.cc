@@ -15,7 +15,8 @@ class KafkaSinkFactoryTest : public testing::ProducerFixture {
  protected:
   // A sink of a factory with these options.
   void MakeSink(SinkOptions options) {
-    factory_ = std::make_unique<KafkaSinkFactory>(config_, std::move(options));
+    factory_ =
+        std::make_unique<KafkaSinkFactory>(config_.kafka, config_.pipeline, std::move(options));
     auto sink = factory_->Make({.max_batch_bytes = config_.kafka.max_batch_bytes});
     ASSERT_THAT(sink, IsOk());
     producer_ = *std::move(sink);
@@ -45,14 +46,14 @@ TEST_F(KafkaSinkFactoryTest, ClientsThatEndInTheBackgroundAreAwaited) {
 
 TEST_F(KafkaSinkFactoryTest, InvalidConfigurationIsAnError) {
   config_.kafka.librdkafka = {{"no.such.property", "1"}};
-  KafkaSinkFactory factory(config_, {});
+  KafkaSinkFactory factory(config_.kafka, config_.pipeline, {});
   EXPECT_THAT(factory.Make({.max_batch_bytes = 1024}),
               HasError(ErrorCode::kKafkaConfiguration, "no.such.property"));
 }
 
 TEST_F(KafkaSinkFactoryTest, ProgressIsReadAsItWasWritten) {
   CreateTopic(kProgressTopic);
-  KafkaSinkFactory factory(config_, {});
+  KafkaSinkFactory factory(config_.kafka, config_.pipeline, {});
   const auto topic = factory.OpenProgress({.patience = testing::kTimeout});
   const ProgressAddress address{.topic = kProgressTopic, .pipeline = "test"};
   Progress progress;
@@ -67,7 +68,7 @@ TEST_F(KafkaSinkFactoryTest, ProgressIsReadAsItWasWritten) {
 
 TEST_F(KafkaSinkFactoryTest, TopicsAreReadAsTheyWereWritten) {
   CreateTopic("orders", 2);
-  KafkaSinkFactory factory(config_, {});
+  KafkaSinkFactory factory(config_.kafka, config_.pipeline, {});
   ASSERT_THAT(factory.WriteRecord({.topic = "orders", .key = "a", .value = "1"}, testing::kTimeout),
               IsOk());
   const auto records = factory.ReadTopics({"orders"}, testing::kTimeout, std::nullopt);

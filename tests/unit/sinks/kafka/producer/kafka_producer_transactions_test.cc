@@ -85,7 +85,9 @@ TEST_F(KafkaProducerTransactionsTest, CertificateThatCannotBeReadIsAnError) {
 
 TEST_F(KafkaProducerTransactionsTest, TheClaimReadsTheProgressRecord) {
   Progress progress{.pipeline = "test", .system_id = "7", .timeline = 1, .frontier = Lsn(0x100)};
-  ASSERT_THAT(WriteProgress(config_, kProgressTopic, progress, testing::kTimeout), IsOk());
+  ASSERT_THAT(
+      WriteProgress(config_.kafka, config_.pipeline, kProgressTopic, progress, testing::kTimeout),
+      IsOk());
   StartAndClaim();
   ASSERT_TRUE(claimed_->has_value());
   EXPECT_EQ((*claimed_)->frontier, Lsn(0x100));
