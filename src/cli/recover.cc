@@ -200,6 +200,12 @@ absl::StatusOr<ExitCode> NothingToRecover(const Config& config, const RecoverFla
     return ExitCode::kOk;
   }
   fmt::print("Nothing to do: slot {} works, and a relay continues from it.\n", config.source.slot);
+  if (const uint64_t rows = recovery.unproven_rows(); rows > 0) {
+    fmt::print(
+        "{} rows are from before the progress record begins, because a gap was accepted, or rows "
+        "were chosen. If events of them are missing: walrelay recover --since TIME\n",
+        rows);
+  }
   if (!recovery.lacks_failover()) {
     return ExitCode::kOk;
   }
@@ -225,8 +231,9 @@ ExitCode Apply(const Config& config, const RecoverPlan& plan, Recovery& recovery
   }
   fmt::print(
       "Recovered: {} rows published, {} were in Kafka already, {} dead letters, {} skipped. Slot "
-      "{} is new. Start the relay; one that is on hold must be restarted.\n",
-      rows->published, rows->found, rows->dead_letters, rows->skipped, config.source.slot);
+      "{} {}. Start the relay; one that is on hold must be restarted.\n",
+      rows->published, rows->found, rows->dead_letters, rows->skipped, config.source.slot,
+      plan.scope.keeps_slot ? "was kept" : "is new");
   return ExitCode::kOk;
 }
 

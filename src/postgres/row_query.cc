@@ -191,6 +191,10 @@ std::string NotCovered(const RowSelection& selection, const RowSource& source) {
         " OR ({} OPERATOR(pg_catalog.>=) {}::pg_catalog.int8 AND {} OPERATOR(pg_catalog.<) ({}))",
         Xid(source), selection.proven_from.xid, Column(time->name),
         TimeLiteral(selection.proven_from.taken, /*with_zone=*/true));
+    // A transaction that had ended by then cannot have written a later time: a server that was
+    // restored has assigned its xid again.
+    text += fmt::format(" OR {} OPERATOR(pg_catalog.>) ({})", Column(time->name),
+                        TimeLiteral(selection.proven_as_of, /*with_zone=*/true));
   }
   for (const AttachedPartition& each : source.attached) {
     text += fmt::format(

@@ -39,6 +39,7 @@ struct RowSelection {
   // The proof that rows before xid_from are published begins here. It does not cover all of them:
   // the rows that it does not cover are selected, too. Not valid: it covers all.
   XidStart proven_from;
+  WallTime proven_as_of;           // when all transactions before xid_from had ended
   std::string proven_time_column;  // a row's time is compared only if it has the type timestamptz
   bool attachments_known = true;   // false: an upgrade has written the partitions' catalog again
 

@@ -15,9 +15,11 @@ absl::StatusOr<RecoverEvidence> PgRecoverySource::ReadEvidence() {
     WR_ASSIGN_OR_RETURN(evidence.info, source.Open());
   }
   WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config_));
-  WR_ASSIGN_OR_RETURN(const RecoveryFacts facts,
-                      ReadRecoveryFacts(connection, evidence.info.tables, config_.connect_timeout));
+  WR_ASSIGN_OR_RETURN(
+      const RecoveryFacts facts,
+      ReadRecoveryFacts(connection, evidence.info.tables, config_.slot, config_.connect_timeout));
   evidence.next = facts.next;
+  evidence.slot_from_xid = facts.slot_from_xid;
   evidence.deleted_rows = facts.deleted_rows;
   return evidence;
 }

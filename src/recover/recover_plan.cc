@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/fnv.h"
+#include "stream/gap.h"
 #include "stream/progress_record.h"
 #include "stream/publication_change.h"
 #include "stream/start_position.h"
@@ -30,16 +31,39 @@ bool IsUsable(const RecoverEvidence& evidence) {
   return evidence.info.slot && !evidence.info.slot->lost();
 }
 
-// The problem that prevents a relay that reads the record from continuing. OK: there is none.
-absl::Status ProblemOf(const RecoverEvidence& evidence) {
-  const std::optional<ResumeState> memory =
-      evidence.record ? std::optional(ResumeStateOf(*evidence.record)) : std::nullopt;
-  return DecideStart(memory, evidence.info).status();
-}
-
 // Problems that a new slot solves: there is none, or events are missing with the present one.
 bool IsSolvedByNewSlot(const absl::Status& problem) {
   return HasCode(problem, ErrorCode::kSlotMissing) || ReactionTo(problem) == Reaction::kGap;
+}
+
+// The problem that prevents a relay that reads the record from continuing. OK: there is none.
+// A gap that is held comes first: what has happened since, such as a slot that was dropped, does
+// not undo it.
+absl::Status ProblemOf(const RecoverEvidence& evidence) {
+  const std::optional<Progress>& record = evidence.record;
+  const auto memory = record ? std::optional(ResumeStateOf(*record)) : std::nullopt;
+  const absl::Status start = DecideStart(memory, evidence.info).status();
+  const bool held = record && record->held && (start.ok() || IsSolvedByNewSlot(start));
+  return held ? GapOf(*record->held).error : start;
+}
+
+// Gaps after which the record says nothing about the rows of this server, or about these topics.
+bool VoidsRecord(const absl::Status& gap) {
+  return HasCode(gap, ErrorCode::kServerBehind) || HasCode(gap, ErrorCode::kHistoryRewritten) ||
+         HasCode(gap, ErrorCode::kPublicationChanged) ||
+         HasCode(gap, ErrorCode::kProgressUnproven) || HasCode(gap, ErrorCode::kClusterChanged);
+}
+
+// Gaps that do not concern the slot. A new one would lack the events that the slot has, and that
+// were deleted from the table since.
+bool LeavesSlotIntact(const absl::Status& gap) {
+  return HasCode(gap, ErrorCode::kPublicationChanged) ||
+         HasCode(gap, ErrorCode::kProgressUnproven) || HasCode(gap, ErrorCode::kClusterChanged);
+}
+
+// Whether a relay without any memory continues from the slot.
+bool SlotWorks(const SourceInfo& info) {
+  return DecideStart(std::nullopt, info).ok();
 }
 
 absl::Status CheckSource(const SourceConfig& source, const PipelineConfig& pipeline,
@@ -87,7 +111,8 @@ Progress AsUpgraded(Progress record, const ServerInfo& server) {
 // no row follows that beginning. One that is greater than the next xid is of another history.
 std::optional<PublishedXids> ProvenXids(const RecoverEvidence& evidence,
                                         const RecoverOptions& options) {
-  if (!evidence.record || !evidence.record->published_from.valid()) {
+  if (!evidence.record || !evidence.record->published_from.valid() ||
+      (evidence.record->held && VoidsRecord(GapOf(*evidence.record->held).error))) {
     return std::nullopt;
   }
   const ServerInfo& server = evidence.info.server;
@@ -150,7 +175,7 @@ std::vector<XidHorizon> HorizonsBefore(const NewSlot& slot, const RecoverEvidenc
 
 // pg_upgrade moves a slot (Postgres 17 and later) only if it has read everything, so that nothing
 // is missing. A new slot would not have what was committed since, and deleted from the tables.
-absl::Status SlotWorks(const SourceConfig& source) {
+absl::Status UpgradedSlotWorks(const SourceConfig& source) {
   return Error(
       ErrorCode::kUsage, fmt::format("slot {} works on this server", source.slot),
       fmt::format(
@@ -188,21 +213,23 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const SourceConfig& 
   const bool chosen = options.rows.since != RowsSince::kHorizon;
   WR_RETURN_IF_ERROR(CheckSource(source, pipeline, evidence));
   RecoveryScope scope{.problem = ProblemOf(evidence), .rows = options.rows};
-  if (scope.problem.ok()) {
-    if (chosen) {
-      return Error(ErrorCode::kUsage,
-                   fmt::format("slot {} works: a relay continues from it", source.slot),
-                   "To publish rows again: walrelay republish. To replace a slot from which "
-                   "nothing was published yet, drop it first.");
-    }
+  if (scope.problem.ok() && !chosen) {
     return std::nullopt;
   }
-  if (!IsSolvedByNewSlot(scope.problem)) {
+  if (scope.problem.ok() && UnprovenBefore(evidence) == 0) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("slot {} works, and the progress record shows that nothing is missing",
+                             source.slot),
+                 "To publish rows again: walrelay republish.");
+  }
+  if (!scope.problem.ok() && !IsSolvedByNewSlot(scope.problem)) {
     return scope.problem;
   }
+  scope.keeps_slot =
+      (scope.problem.ok() || LeavesSlotIntact(scope.problem)) && SlotWorks(evidence.info);
   if (options.upgraded && HasCode(scope.problem, ErrorCode::kSystemChanged) &&
-      DecideStart(std::nullopt, evidence.info).ok()) {
-    return SlotWorks(source);
+      SlotWorks(evidence.info)) {
+    return UpgradedSlotWorks(source);
   }
   scope.failover = options.failover || (evidence.info.slot && evidence.info.slot->failover);
   scope.proven = ProvenXids(evidence, options);
@@ -220,6 +247,7 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const SourceConfig& 
   }
   scope.rows.from_xid = scope.proven->before;
   scope.rows.proven_from = scope.proven->from;
+  scope.rows.proven_as_of = scope.proven->as_of;
   scope.rows.proven_time_column = prune.time_column;
   scope.rows.attachments_known = evidence.record->system_id == evidence.info.server.system_id;
   CompareSinceHorizon(*evidence.record, scope);
@@ -230,19 +258,54 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const SourceConfig& 
   return scope;
 }
 
+uint64_t UnprovenBefore(const RecoverEvidence& evidence) {
+  const std::optional<Progress>& record = evidence.record;
+  if (record && record->generation == 0) {
+    return 0;
+  }
+  return record && record->published_from.valid() ? record->published_from.xid
+                                                  : evidence.slot_from_xid;
+}
+
+absl::Status UnprovenRows(const SourceConfig& source, const PipelineConfig& pipeline,
+                          const RecoverEvidence& evidence, uint64_t rows) {
+  return Error(
+      ErrorCode::kRecoveryUnproven,
+      fmt::format("slot {} works, but it streams none of {} older rows, and pipeline \"{}\" has no "
+                  "progress record that shows whether they are published",
+                  source.slot, rows, PipelineIdOf(source, pipeline, evidence.info.server.database)),
+      "If this slot has replaced one that was lost: let the relay publish what the slot has, stop "
+      "it, and choose the rows to compare with the topics: --since TIME, --after-id ID or --all. "
+      "Those that are missing there are published, and the slot is kept. If no slot was lost, "
+      "nothing is missing.");
+}
+
+NewSlot KeptSlot(const RecoverEvidence& evidence) {
+  return {.position = evidence.info.slot->confirmed_flush_lsn,
+          .snapshot = "",
+          .xmin = std::max(evidence.slot_from_xid, kFirstXid),
+          .xmax = evidence.next.xid,
+          .taken = evidence.next.taken,
+          .system_id = evidence.info.server.system_id,
+          .timeline = evidence.info.server.timeline};
+}
+
 // The snapshot has every row of a transaction that ended before the slot's position. So has the
 // stream of the others: the next horizon is that of the snapshot.
 Progress RecordAfter(const SourceConfig& source, const PipelineConfig& pipeline,
                      const RecoverEvidence& evidence, const RecoveryScope& scope,
                      const NewSlot& slot) {
-  WR_CHECK(slot.position.valid() && slot.xmin >= kFirstXid, "the new slot is known");
+  WR_CHECK(slot.position.valid() && slot.xmin >= kFirstXid, "the slot is known");
   SourceInfo info = evidence.info;
   info.slot = SlotInfo{.confirmed_flush_lsn = slot.position};
   Progress record = ProgressFrom(source, pipeline, info);
   record.generation = evidence.record ? evidence.record->generation + 1 : 0;
   record.publication = PublicationFingerprint(info.publication_state.identity);
-  record.horizons = HorizonsBefore(slot, evidence, scope);
-  record.horizons.push_back({.xid = slot.xmin, .insert_lsn = slot.position, .taken = slot.taken});
+  // A slot that is kept has streamed events since its position, so that no horizon is known.
+  if (!scope.keeps_slot) {
+    record.horizons = HorizonsBefore(slot, evidence, scope);
+    record.horizons.push_back({.xid = slot.xmin, .insert_lsn = slot.position, .taken = slot.taken});
+  }
   switch (scope.rows.since) {
     case RowsSince::kHorizon:
       record.published_from = scope.proven->from;
@@ -266,7 +329,9 @@ std::string PlanId(const SourceConfig& source, const PipelineConfig& pipeline,
   digest.Add(PipelineIdOf(source, pipeline, info.server.database));
   digest.Add(fmt::format("{} {} {}", info.server.system_id, info.server.timeline,
                          info.slot ? info.slot->confirmed_flush_lsn.ToString() : "none"));
-  digest.Add(fmt::format("{} {}", ToString(CodeOf(plan.scope.problem)), IsUsable(plan.evidence)));
+  const absl::Status& problem = plan.scope.problem;
+  digest.Add(fmt::format("{} {} {}", problem.ok() ? "" : ToString(CodeOf(problem)),
+                         IsUsable(plan.evidence), plan.scope.keeps_slot));
   if (const auto& record = plan.evidence.record) {
     digest.Add(fmt::format("{} {} {}", record->run_id, record->sequence, record->generation));
   }

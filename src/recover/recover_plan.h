@@ -38,6 +38,7 @@ struct RowsToRecover {
   uint64_t from_xid = 0;  // kHorizon: xmin is this or greater, with its epoch
   // kHorizon: see RowSelection.
   XidStart proven_from;
+  WallTime proven_as_of;
   std::string proven_time_column;
   bool attachments_known = true;
   WallTime time;            // kTime: of the time column, this or later
@@ -62,12 +63,19 @@ struct RecoverEvidence {
   SourceInfo info;
   XidStart next;  // the server's next xid
   std::optional<Progress> record;
+  // Every transaction with a lower xid, epoch included, had ended before the WAL that the slot
+  // retains: the slot streams none of them. 0: there is no slot.
+  uint64_t slot_from_xid = 0;
   // Rows that were deleted from the outbox tables since the last reset of statistics.
   uint64_t deleted_rows = 0;
 };
 
 struct RecoveryScope {
-  absl::Status problem;  // why a relay cannot continue with the slot as it is
+  // Why a relay cannot continue with the slot as it is. OK: it can, but rows from before the slot
+  // may be missing.
+  absl::Status problem;
+  // Nothing is wrong with the slot: only rows that it does not stream are published.
+  bool keeps_slot = false;
   RowsToRecover rows;
   // The topics are compared from this time on; nullopt: from their beginning.
   std::optional<WallTime> compare_since;
@@ -78,16 +86,28 @@ struct RecoveryScope {
   bool failover = false;
 };
 
-// nullopt: nothing is to be recovered, because a relay continues from the slot as it is. Errors:
-// WR-2111 if there is no evidence of what is published and the operator has not chosen either,
-// WR-2102 if a process reads the slot, WR-2205 for the record of another pipeline, WR-5005 for rows
-// that were chosen although the slot works; problems of the publication (WR-23xx), WR-2010 and
-// WR-2104, which a new slot does not solve.
+// nullopt: a relay continues from the slot as it is, and no gap is held. Errors: WR-2111 if there
+// is no evidence of what is published and the operator has not chosen either, WR-2102 if a process
+// reads the slot, WR-2205 for the record of another pipeline, WR-5005 for rows that were chosen
+// although the record proves that none is missing; problems of the publication (WR-23xx), WR-2010
+// and WR-2104, which a new slot does not solve.
 absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const SourceConfig& source,
                                                             const PipelineConfig& pipeline,
                                                             const PruneConfig& prune,
                                                             const RecoverEvidence& evidence,
                                                             const RecoverOptions& options);
+
+// With a slot that works, the rows of lower xids whose state nothing shows: they may have been lost
+// with an earlier slot. 0: the record is that of the first slot, from which nothing was lost.
+// REQUIRES: DecideRecovery() returned nullopt.
+uint64_t UnprovenBefore(const RecoverEvidence& evidence);
+
+// WR-2111 where the slot works, but no record shows what came before it. `rows`: their number.
+absl::Status UnprovenRows(const SourceConfig& source, const PipelineConfig& pipeline,
+                          const RecoverEvidence& evidence, uint64_t rows);
+
+// The slot of a scope that keeps it, in place of a new one. REQUIRES: scope.keeps_slot.
+NewSlot KeptSlot(const RecoverEvidence& evidence);
 
 // The record after every row of the scope was acknowledged: everything before the new slot's
 // position is published. Its generation is the next one, as after an accepted gap: earlier

@@ -20,7 +20,8 @@ std::string Count(uint64_t number, std::string_view noun) {
 }
 
 std::string ProblemText(const absl::Status& problem) {
-  return fmt::format("{}: {}", ToString(CodeOf(problem)), MessageOf(problem));
+  return problem.ok() ? "works"
+                      : fmt::format("{}: {}", ToString(CodeOf(problem)), MessageOf(problem));
 }
 
 std::string RecordText(const RecoverEvidence& evidence) {
@@ -129,6 +130,11 @@ std::vector<std::string> Warnings(const SourceConfig& source, const RecoverPlan&
                     "them are not published.",
                     plan.scope.proven->before));
   }
+  if (plan.scope.keeps_slot) {
+    warnings.emplace_back(
+        "The slot is kept, with the events that it has not streamed yet: the relay publishes those "
+        "again that are among these rows.");
+  }
   if (plan.rows.origins_unknown) {
     warnings.emplace_back(
         "The tables do not show which rows have another origin: source.origin \"none\" does not "
@@ -187,7 +193,9 @@ std::string PlanText(const SourceConfig& source, const RecoverPlan& plan) {
         out, "on_error",
         fmt::format("{} dead-lettered, {} skipped", Count(rows.dead_letters, "row"), rows.skipped));
   }
-  AddLine(out, "new slot", plan.scope.failover ? "with failover" : "without failover");
+  if (!plan.scope.keeps_slot) {
+    AddLine(out, "new slot", plan.scope.failover ? "with failover" : "without failover");
+  }
   for (const std::string& warning : Warnings(source, plan)) {
     AddLine(out, "warning", warning);
   }
@@ -203,8 +211,10 @@ std::string PlanJson(const SourceConfig& source, const std::optional<RecoverPlan
     return std::move(out).Finish() + "\n";
   }
   out.Add("plan", plan->id);
-  out.Add("code", ToString(CodeOf(plan->scope.problem)));
-  out.Add("problem", Printable(MessageOf(plan->scope.problem)));
+  const absl::Status& problem = plan->scope.problem;
+  out.Add("code", problem.ok() ? "" : ToString(CodeOf(problem)));
+  out.Add("problem", problem.ok() ? "" : Printable(MessageOf(problem)));
+  out.Add("keeps_slot", plan->scope.keeps_slot);
   out.Add("system_id", plan->evidence.info.server.system_id);
   out.Add("timeline", plan->evidence.info.server.timeline);
   if (plan->scope.proven) {

@@ -17,6 +17,7 @@ absl::StatusOr<std::optional<RecoverPlan>> Recovery::Plan() {
   WR_ASSIGN_OR_RETURN(auto scope, DecideRecovery(parts_.source_config, parts_.pipeline_config,
                                                  parts_.prune_config, evidence, options_));
   if (!scope) {
+    WR_RETURN_IF_ERROR(CountUnproven(evidence));
     lacks_failover_ = HasFailover(evidence.info.server.version) && !evidence.info.slot->failover;
     return std::nullopt;
   }
@@ -46,6 +47,16 @@ absl::StatusOr<std::optional<RecoverPlan>> Recovery::Plan() {
   return plan;
 }
 
+absl::Status Recovery::CountUnproven(const RecoverEvidence& evidence) {
+  unproven_rows_ = 0;
+  if (const uint64_t before = UnprovenBefore(evidence); before != 0) {
+    WR_ASSIGN_OR_RETURN(unproven_rows_, parts_.rows.CountBefore(before));
+  }
+  return evidence.record || unproven_rows_ == 0
+             ? absl::OkStatus()
+             : UnprovenRows(parts_.source_config, parts_.pipeline_config, evidence, unproven_rows_);
+}
+
 absl::Status Recovery::EnableFailover() {
   WR_CHECK(lacks_failover_, "the slot works, without failover");
   return parts_.source.EnableFailover();
@@ -55,6 +66,9 @@ absl::Status Recovery::EnableFailover() {
 // before the record, and the record before the slot that a relay may read.
 absl::StatusOr<RecoveredRows> Recovery::Apply(const RecoverPlan& plan) {
   WR_CHECK(published_.has_value(), "a plan precedes its execution");
+  if (plan.scope.keeps_slot) {
+    return PublishOnly(plan);
+  }
   WR_ASSIGN_OR_RETURN(const NewSlot slot, parts_.source.CreateSlot());
   const ServerInfo& server = plan.evidence.info.server;
   if (slot.system_id != server.system_id || slot.timeline != server.timeline) {
@@ -64,16 +78,31 @@ absl::StatusOr<RecoveredRows> Recovery::Apply(const RecoverPlan& plan) {
                              server.system_id, server.timeline, slot.system_id, slot.timeline),
                  "Nothing was changed. Run walrelay recover again, for a new plan.");
   }
-  WR_ASSIGN_OR_RETURN(const RecoveredRows rows,
-                      parts_.rows.Publish(plan.scope.rows, slot.snapshot, plan.id,
-                                          [this](const Record& record) -> absl::StatusOr<bool> {
-                                            WR_ASSIGN_OR_RETURN(const bool found,
-                                                                published_->Contains(record));
-                                            return !found;
-                                          }));
+  WR_ASSIGN_OR_RETURN(const RecoveredRows rows, Publish(plan, slot.snapshot));
   WR_RETURN_IF_ERROR(parts_.progress.Write(
       RecordAfter(parts_.source_config, parts_.pipeline_config, plan.evidence, plan.scope, slot)));
   WR_RETURN_IF_ERROR(parts_.source.ReplaceSlot(plan.scope.failover));
+  return rows;
+}
+
+absl::StatusOr<RecoveredRows> Recovery::Publish(const RecoverPlan& plan,
+                                                const std::string& snapshot) {
+  return parts_.rows.Publish(plan.scope.rows, snapshot, plan.id,
+                             [this](const Record& record) -> absl::StatusOr<bool> {
+                               WR_ASSIGN_OR_RETURN(const bool found, published_->Contains(record));
+                               return !found;
+                             });
+}
+
+// The record ends the gap that it holds, as if an operator had accepted it. Without one it stays as
+// it is.
+absl::StatusOr<RecoveredRows> Recovery::PublishOnly(const RecoverPlan& plan) {
+  WR_ASSIGN_OR_RETURN(const RecoveredRows rows, Publish(plan, /*snapshot=*/""));
+  if (!plan.scope.problem.ok()) {
+    WR_RETURN_IF_ERROR(
+        parts_.progress.Write(RecordAfter(parts_.source_config, parts_.pipeline_config,
+                                          plan.evidence, plan.scope, KeptSlot(plan.evidence))));
+  }
   return rows;
 }
 

@@ -68,11 +68,14 @@ class RecoveryRows {
 
   virtual ~RecoveryRows() = default;
 
+  // The number of rows of transactions with lower xids, epoch included.
+  virtual absl::StatusOr<uint64_t> CountBefore(uint64_t xid) = 0;
   // Reads the rows as of now, and does everything but publish. Errors: those of the rows (WR-3xxx),
   // with the row named, and of the filter.
   virtual absl::StatusOr<RecoveredRows> Count(const RowsToRecover& rows, const Filter& filter) = 0;
-  // Reads the rows as of a snapshot, and publishes their records as the relay would, with the
-  // header "walrelay.recovered". Returns when all are acknowledged. Errors: also those of Kafka.
+  // Reads the rows as of a snapshot ("": as of now), and publishes their records as the relay
+  // would, with the header "walrelay.recovered". Returns when all are acknowledged. Errors: also
+  // those of Kafka.
   virtual absl::StatusOr<RecoveredRows> Publish(const RowsToRecover& rows,
                                                 const std::string& snapshot, std::string_view plan,
                                                 const Filter& filter) = 0;
@@ -108,26 +111,37 @@ class Recovery {
   Recovery(const Parts& parts, RecoverOptions options)
       : parts_(parts), options_(std::move(options)) {}
 
-  // Changes nothing. nullopt: there is nothing to do. Errors: those of DecideRecovery() and of the
-  // rows.
+  // Changes nothing. nullopt: there is nothing to do, as far as the progress record shows. Errors:
+  // those of DecideRecovery() and of the rows; WR-2111 for a slot that works without a record, if
+  // there are older rows.
   absl::StatusOr<std::optional<RecoverPlan>> Plan();
 
   // After Plan() has returned nullopt: the slot works, and is not a failover slot although the
   // server has such slots. A recovery that was killed at its last step leaves that.
   bool lacks_failover() const { return lacks_failover_; }
-  // Makes it one. REQUIRES: lacks_failover().
+  // After Plan() has returned nullopt: the rows that the record says nothing about, because it
+  // begins later: see UnprovenBefore().
+  uint64_t unproven_rows() const { return unproven_rows_; }
+  // Makes it a failover slot. REQUIRES: lacks_failover().
   absl::Status EnableFailover();
 
   // Executes the plan that Plan() returned last; returns what was published. Blocks until the slot
-  // is replaced. After an error, the next recovery does what is left.
+  // is replaced, unless it is kept. After an error, the next recovery does what is left.
   absl::StatusOr<RecoveredRows> Apply(const RecoverPlan& plan);
 
  private:
+  absl::Status CountUnproven(const RecoverEvidence& evidence);
+  // Publishes the rows of the plan that the topics do not have.
+  absl::StatusOr<RecoveredRows> Publish(const RecoverPlan& plan, const std::string& snapshot);
+  // Apply() for a plan that keeps the slot.
+  absl::StatusOr<RecoveredRows> PublishOnly(const RecoverPlan& plan);
+
   const Parts parts_;
   const RecoverOptions options_;
   // Read for the plan, and used again when it is applied: nothing else publishes in between.
   std::optional<PublishedRecords> published_;
   bool lacks_failover_ = false;
+  uint64_t unproven_rows_ = 0;
 };
 
 }  // namespace walrelay

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "postgres/connection.h"
@@ -13,7 +14,8 @@
 namespace walrelay {
 
 struct RecoveryFacts {
-  XidStart next;  // the xid that is assigned next
+  XidStart next;               // the xid that is assigned next
+  uint64_t slot_from_xid = 0;  // see RecoverEvidence
   // Rows deleted from the tables and their partitions since the last reset of statistics. Postgres
   // may report them late, and loses them in a crash.
   uint64_t deleted_rows = 0;
@@ -22,6 +24,7 @@ struct RecoveryFacts {
 // On an ordinary connection to a primary. Blocks for at most `timeout`. Errors are those of
 // PgConnection::Query().
 absl::StatusOr<RecoveryFacts> ReadRecoveryFacts(PgConnection& connection,
-                                                std::span<const TableInfo> tables, Micros timeout);
+                                                std::span<const TableInfo> tables,
+                                                std::string_view slot, Micros timeout);
 
 }  // namespace walrelay

@@ -44,6 +44,7 @@ RowSelection SelectionOf(const RowsToRecover& rows) {
     case RowsSince::kHorizon:
       selection.xid_from = rows.from_xid;
       selection.proven_from = rows.proven_from;
+      selection.proven_as_of = rows.proven_as_of;
       selection.proven_time_column = rows.proven_time_column;
       selection.attachments_known = rows.attachments_known;
       break;
@@ -61,6 +62,13 @@ RowSelection SelectionOf(const RowsToRecover& rows) {
 }
 
 }  // namespace
+
+absl::StatusOr<uint64_t> TableRows::CountBefore(uint64_t xid) {
+  WR_ASSIGN_OR_RETURN(PgConnection connection, ConnectTo(config_.source));
+  WR_ASSIGN_OR_RETURN(RowReader reader, RowReader::Open(std::move(connection), config_.source,
+                                                        config_.route, {.xid_before = xid}));
+  return reader.Count();
+}
 
 absl::StatusOr<RecoveredRows> TableRows::Count(const RowsToRecover& rows, const Filter& filter) {
   RowPublisher::Options options;

@@ -36,6 +36,7 @@ class TableRows final : public RecoveryRows {
         clock_(clock),
         reports_(std::move(reports)) {}
 
+  absl::StatusOr<uint64_t> CountBefore(uint64_t xid) override;
   absl::StatusOr<RecoveredRows> Count(const RowsToRecover& rows, const Filter& filter) override;
   absl::StatusOr<RecoveredRows> Publish(const RowsToRecover& rows, const std::string& snapshot,
                                         std::string_view plan, const Filter& filter) override;

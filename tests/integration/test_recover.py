@@ -137,6 +137,113 @@ class LostSlotTest(RecoverCase):
         self.assertEqual(self.database.slot(self.slot, "slot_name"), None, "create_slot created one")
 
 
+class WorkingSlotTest(RecoverCase):
+    """The slot works, but rows from before it are missing: it is kept, and they are published."""
+
+    def lose_rows(self, options: dict[str, Any] | None = None) -> None:
+        """Rows 2 and 3 are committed while there is no slot; then one is created, and row 4 is in its stream."""
+        relay = self.publish_rows(1, relay=self.new_relay(options))
+        self.drop_slot()
+        self.outbox.insert(2, 3)
+        self.database.create_slot(self.slot)
+        self.outbox.insert(4)
+        self.assertFalse(relay.running())
+
+    def test_without_a_record(self) -> None:
+        self.lose_rows({"pipeline.progress": "off"})
+        self.plan(code=UNPROVEN)
+        self.assertRegex(self.errors, "WR-2111.* it streams none of 3 older rows")
+        confirmed = self.database.confirmed(self.slot)
+        plan = self.plan("--after-id", "1")
+        self.assertEqual((plan["code"], plan["keeps_slot"], plan["to_publish"]), ("", True, 3))
+        self.assertIn("The slot is kept", " ".join(plan["warnings"]))
+        self.assertIn("was kept", self.recover("--after-id", "1"))
+        self.assertEqual(self.ids(), [1, 2, 3, 4])
+        self.assertEqual(self.database.confirmed(self.slot), confirmed)
+        self.start_again()
+        self.outbox.insert(5)
+        self.expect_published(1, 2, 3, 4, 4, 5)  # row 4 is in the stream, too: the plan has warned of it
+
+    def test_after_an_accepted_gap(self) -> None:
+        self.lose_rows()
+        relay = self.relays[-1]
+        relay.start()
+        self.accept(relay, self.expect_held(relay, "WR-2106"))
+        self.expect_published(1, 4)
+        self.assertEqual(relay.stop(), 0)
+        text = self.walrelay("recover")
+        self.assertIn("Nothing to do", text)
+        self.assertRegex(text, "4 rows are from before the progress record begins, .*walrelay recover --since")
+        self.recover("--after-id", "1")
+        self.assertEqual(self.ids(), [1, 4, 2, 3])
+        self.start_again()
+        self.outbox.insert(5)
+        self.expect_published(1, 4, 2, 3, 5)
+
+    def test_rows_that_the_publication_hid(self) -> None:
+        relay = self.publish_rows(1)
+        self.sql("ALTER PUBLICATION walrelay DROP TABLE outbox")
+        self.outbox.insert(2)
+        self.sql("ALTER PUBLICATION walrelay ADD TABLE outbox")
+        self.outbox.insert(3)
+        relay.start()
+        gap = self.expect_held(relay, "WR-2110")
+        self.assertIn("an operator: walrelay recover", self.walrelay("resume", relay=relay, code=CHANGED))
+        self.plan(code=UNPROVEN)
+        plan = self.plan("--all")
+        self.assertEqual((plan["code"], plan["keeps_slot"], plan["to_publish"]), ("WR-2110", True, 2))
+        self.recover("--all")
+        self.assertEqual(self.ids(), [1, 2, 3])
+        self.assertEqual(relay.stop(), 0)
+        self.start_again()
+        self.outbox.insert(4)
+        self.expect_published(1, 2, 3, 3, 4)
+        self.assertNotIn(gap["id"], self.walrelay("progress", "show"))
+
+
+class RestoredServerTest(RecoverCase):
+    """The data directory is replaced by an earlier copy, and the server grows past all known positions (WR-2204)."""
+
+    postgres_options = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        relay = self.start_with_proof(1)
+        self.assertEqual(relay.stop(), 0)
+        copy = self.back_up()
+        relay.start()
+        relay.wait_ready()
+        self.outbox.insert(2, 3)
+        self.await_horizon()
+        self.assertEqual(relay.stop(), 0)
+        self.restore(copy)
+        for id in (4, 5):  # with the xids of the rows that are lost
+            self.outbox.insert(id)
+        self.fill_wal(self.record().frontier)
+        for _ in range(20):  # else the next xid shows that the server was restored: WR-2202
+            self.sql("SELECT pg_catalog.txid_current()")
+        relay.start()
+        self.expect_held(relay, "WR-2204")
+
+    def expect_recovered(self) -> None:
+        self.plan(code=UNPROVEN)  # a horizon of the lost history would hide rows 4 and 5
+        plan = self.plan("--all")
+        self.assertEqual((plan["code"], plan["keeps_slot"], plan["to_publish"]), ("WR-2204", False, 2))
+        self.recover("--all")
+        self.assertEqual(self.ids(), [1, 2, 3, 4, 5])
+        self.assertEqual(self.relays[-1].stop(), 0)
+        self.start_again()
+        self.outbox.insert(6)
+        self.expect_published(1, 2, 3, 4, 5, 6)
+
+    def test_slot_is_replaced(self) -> None:
+        self.expect_recovered()
+
+    def test_slot_that_was_dropped_hides_nothing(self) -> None:
+        self.drop_slot()
+        self.expect_recovered()
+
+
 class FirstStartTest(RecoverCase):
     """A table that has rows before its first slot, and nothing is recorded."""
 

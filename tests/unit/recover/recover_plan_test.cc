@@ -53,11 +53,108 @@ TEST_F(RecoverPlanTest, ASlotThatWorksNeedsNothing) {
   EXPECT_THAT(Decide(), IsOkAndHolds(Eq(std::nullopt)));
 }
 
-TEST_F(RecoverPlanTest, RowsAreNotChosenWhileTheSlotWorks) {
+TEST_F(RecoverPlanTest, RowsAreNotChosenWhereTheFirstSlotWorks) {
   MakeSlotUsable();
+  evidence_.record->generation = 0;
+  EXPECT_EQ(UnprovenBefore(evidence_), 0u);
   options_.rows.since = RowsSince::kAll;
   EXPECT_THAT(Decide(), HasError(ErrorCode::kUsage, "works"));
 }
+
+// --- a slot that works
+
+// Rows may have been lost with the slot before it, or in a gap that was accepted.
+TEST_F(RecoverPlanTest, RowsFromBeforeASlotThatWorksAreUnproven) {
+  MakeSlotUsable();
+  evidence_.slot_from_xid = 1500;
+  EXPECT_EQ(UnprovenBefore(evidence_), 500u) << "where the record begins";
+  evidence_.record->published_from = {};
+  EXPECT_EQ(UnprovenBefore(evidence_), 1500u);
+  evidence_.record.reset();
+  EXPECT_EQ(UnprovenBefore(evidence_), 1500u);
+  EXPECT_THAT(Decide(), IsOkAndHolds(Eq(std::nullopt)));
+}
+
+TEST_F(RecoverPlanTest, RowsFromBeforeASlotThatWorksAreAddedToIt) {
+  MakeSlotUsable();
+  options_.rows.since = RowsSince::kTime;
+  for (const bool recorded : {true, false}) {
+    if (!recorded) {
+      evidence_.record.reset();
+      evidence_.slot_from_xid = 1500;
+    }
+    const RecoveryScope scope = Scope();
+    EXPECT_THAT(scope.problem, IsOk());
+    EXPECT_TRUE(scope.keeps_slot);
+  }
+}
+
+// --- a gap that is held
+
+// What happened since does not undo it: a slot that was created again has none of these events.
+TEST_F(RecoverPlanTest, AHeldGapIsTheProblem) {
+  MakeSlotUsable();
+  evidence_.record->held = HeldGap{.code = ErrorCode::kSlotLost, .id = "2103-1", .reason = "lost"};
+  RecoveryScope scope = Scope();
+  EXPECT_THAT(scope.problem, HasError(ErrorCode::kSlotLost, "lost"));
+  EXPECT_FALSE(scope.keeps_slot);
+  EXPECT_EQ(scope.rows.since, RowsSince::kHorizon);
+  evidence_.info.slot.reset();
+  EXPECT_THAT(Scope().problem, HasError(ErrorCode::kSlotLost));
+  evidence_.info.server.in_recovery = true;
+  EXPECT_THAT(Decide(), HasError(ErrorCode::kInRecovery));
+}
+
+TEST_F(RecoverPlanTest, TheRecordOfALostHistoryProvesNothing) {
+  for (const bool dropped : {false, true}) {
+    for (const ErrorCode code : {ErrorCode::kHistoryRewritten, ErrorCode::kServerBehind}) {
+      evidence_ = testing::SampleEvidence();
+      MakeSlotUsable();
+      if (dropped) {
+        evidence_.info.slot.reset();
+      }
+      evidence_.record->held = HeldGap{.code = code, .id = "x", .reason = "restored"};
+      options_.rows.since = RowsSince::kHorizon;
+      EXPECT_THAT(Decide(), HasError(ErrorCode::kRecoveryUnproven));
+      options_.rows.since = RowsSince::kTime;
+      EXPECT_FALSE(Scope().keeps_slot);
+      EXPECT_EQ(Scope().proven, std::nullopt);
+    }
+  }
+}
+
+// A new slot would lack what the slot has and the table no longer does.
+TEST_F(RecoverPlanTest, ASlotThatIsNotToBlameIsKept) {
+  for (const ErrorCode code :
+       {ErrorCode::kPublicationChanged, ErrorCode::kProgressUnproven, ErrorCode::kClusterChanged}) {
+    evidence_ = testing::SampleEvidence();
+    MakeSlotUsable();
+    evidence_.record->held = HeldGap{.code = code, .id = "x", .reason = "changed"};
+    options_.rows.since = RowsSince::kHorizon;
+    EXPECT_THAT(Decide(), HasError(ErrorCode::kRecoveryUnproven));
+    options_.rows.since = RowsSince::kTime;
+    EXPECT_TRUE(Scope().keeps_slot);
+    evidence_.info.slot->wal_status = "lost";
+    EXPECT_FALSE(Scope().keeps_slot) << "it cannot be kept";
+  }
+}
+
+TEST_F(RecoverPlanTest, TheRecordOfAKeptSlotBeginsAtItsPosition) {
+  MakeSlotUsable();
+  evidence_.slot_from_xid = 1500;
+  evidence_.record->held =
+      HeldGap{.code = ErrorCode::kPublicationChanged, .id = "x", .reason = "changed"};
+  options_.rows.since = RowsSince::kTime;
+  const Progress after =
+      RecordAfter(config_.source, config_.pipeline, evidence_, Scope(), KeptSlot(evidence_));
+  EXPECT_EQ(after.held, std::nullopt);
+  EXPECT_EQ(after.generation, evidence_.record->generation + 1);
+  EXPECT_EQ(after.frontier, evidence_.info.slot->confirmed_flush_lsn);
+  EXPECT_TRUE(after.horizons.empty());
+  EXPECT_EQ(after.published_from.xid, evidence_.next.xid);
+}
+
+// --- a slot that does not
 
 // The horizon's own xid had not ended: the mutant InclusiveHorizon begins behind it.
 TEST_F(RecoverPlanTest, RowsFromTheHorizonOnAreNotProven) {

@@ -25,6 +25,10 @@ class FakeWorld final : public RecoverySource,
   absl::Status ReplaceSlot(bool /*failover*/) override { return Step("replace", 0).status(); }
   absl::Status EnableFailover() override { return Step("failover", 0).status(); }
 
+  absl::StatusOr<uint64_t> CountBefore(uint64_t xid) override {
+    counted_before = xid;
+    return older_rows;
+  }
   absl::StatusOr<RecoveredRows> Count(const RowsToRecover& /*rows*/,
                                       const Filter& filter) override {
     return Pass(filter);
@@ -58,8 +62,10 @@ class FakeWorld final : public RecoverySource,
   NewSlot slot = testing::SampleSlot();
   std::vector<std::string> ids;       // of the rows
   std::vector<std::string> in_kafka;  // of them, those that the topic has
+  uint64_t older_rows = 0;
   std::string fails_at;
 
+  uint64_t counted_before = 0;
   std::vector<std::string> steps;
   std::vector<std::string> sent;  // ids
   std::string published_in;
@@ -129,6 +135,47 @@ TEST_F(RecoveryTest, ThereIsNoPlanForASlotThatWorks) {
   world_.evidence.info.slot->wal_status = "reserved";
   EXPECT_THAT(recovery_.Plan(), IsOk());
   EXPECT_EQ(*recovery_.Plan(), std::nullopt);
+}
+
+TEST_F(RecoveryTest, OlderRowsOfASlotThatWorksAreCounted) {
+  world_.evidence.info.slot->wal_status = "reserved";
+  world_.older_rows = 7;
+  EXPECT_THAT(recovery_.Plan(), IsOk());
+  EXPECT_EQ(world_.counted_before, 500u);
+  EXPECT_EQ(recovery_.unproven_rows(), 7u);
+  world_.evidence.record.reset();
+  world_.evidence.slot_from_xid = 1500;
+  EXPECT_THAT(recovery_.Plan(), HasError(ErrorCode::kRecoveryUnproven, "7 older rows"));
+  EXPECT_EQ(world_.counted_before, 1500u);
+  world_.older_rows = 0;
+  EXPECT_THAT(recovery_.Plan(), IsOkAndHolds(Eq(std::nullopt)));
+}
+
+TEST_F(RecoveryTest, ASlotThatIsKeptIsNotReplaced) {
+  world_.evidence.info.slot->wal_status = "reserved";
+  RecoverOptions options;
+  options.rows.since = RowsSince::kAll;
+  Recovery chosen({.source_config = config_.source,
+                   .pipeline_config = config_.pipeline,
+                   .prune_config = config_.prune,
+                   .source = world_,
+                   .rows = world_,
+                   .progress = world_,
+                   .tails = world_},
+                  options);
+  auto plan = chosen.Plan();
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_THAT(chosen.Apply(**plan), IsOk());
+  EXPECT_THAT(world_.steps, ElementsAre("rows"));
+  EXPECT_EQ(world_.published_in, "");
+  world_.steps.clear();
+  world_.evidence.record->held =
+      HeldGap{.code = ErrorCode::kPublicationChanged, .id = "x", .reason = "changed"};
+  plan = chosen.Plan();
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_THAT(chosen.Apply(**plan), IsOk());
+  EXPECT_THAT(world_.steps, ElementsAre("rows", "record"));
+  EXPECT_EQ(world_.written->held, std::nullopt);
 }
 
 TEST_F(RecoveryTest, ASlotThatWorksCanBecomeAFailoverSlot) {

@@ -17,16 +17,20 @@ std::string_view StepOf(ErrorCode code) {
 }
 
 // An acceptance is offered first only where it may be right without anything else.
-TEST(GapWordsTest, WhatALostSlotLacksIsRecoveredFirst) {
+TEST(GapWordsTest, WhatIsMissingIsRecoveredFirst) {
   for (const ErrorCode code : {ErrorCode::kSlotLost, ErrorCode::kSlotGone, ErrorCode::kSlotDropped,
-                               ErrorCode::kSlotAheadOfLog}) {
+                               ErrorCode::kSlotAheadOfLog, ErrorCode::kPublicationChanged,
+                               ErrorCode::kHistoryRewritten, ErrorCode::kPublicationSkipped}) {
     EXPECT_THAT(StepOf(code), StartsWith("walrelay recover"));
   }
 }
 
-TEST(GapWordsTest, OtherGapsAreShownFirst) {
-  EXPECT_THAT(StepOf(ErrorCode::kSystemChanged), StartsWith("walrelay resume shows"));
-  EXPECT_THAT(StepOf(ErrorCode::kPublicationChanged), Not(HasSubstr("recover")));
+TEST(GapWordsTest, AMistakeInTheConfigurationIsShownFirst) {
+  for (const ErrorCode code :
+       {ErrorCode::kSystemChanged, ErrorCode::kProgressForeign, ErrorCode::kClusterChanged}) {
+    EXPECT_THAT(StepOf(code), StartsWith("walrelay resume shows"));
+    EXPECT_THAT(StepOf(code), Not(HasSubstr("recover")));
+  }
 }
 
 }  // namespace
