@@ -128,8 +128,8 @@ bool Router::HasKnownLabels(uint32_t relation_oid, pgoutput::Tuple row) const {
   if (found == bindings_.end()) {
     return true;
   }
-  const std::vector<TableBinding::EnumColumn>& enums = found->second.enums;
-  return std::all_of(enums.begin(), enums.end(), [&](const TableBinding::EnumColumn& column) {
+  const std::vector<EnumColumn>& enums = found->second.enums;
+  return std::all_of(enums.begin(), enums.end(), [&](const EnumColumn& column) {
     return column.index >= row.size() || row[column.index].is_null() ||
            std::find(column.labels.begin(), column.labels.end(), row[column.index].bytes) !=
                column.labels.end();

@@ -3,228 +3,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
+#include <optional>
 #include <string_view>
+#include <utility>
 
-#include "base/text.h"
-#include "encode/column_datum.h"
 #include "encode/column_value.h"
 #include "pgoutput/type_oids.h"
+#include "route/column_binder.h"
 #include "route/message_row.h"
 #include "walrelay/config/format.h"
 #include "walrelay/config/route.h"
-#include "walrelay/config/source.h"
-#include "walrelay/error.h"
 
 namespace walrelay {
 namespace {
 
-// Looks columns up by name, and notes the first problem.
-class Binder {
- public:
-  Binder(const pgoutput::CachedRelation& relation, const TableInfo* info, const TypeModes& modes,
-         absl::Status& status)
-      : relation_(relation), info_(info), modes_(modes), status_(status) {}
-
-  // Before any column is looked up. A transform that has no effect on its column publishes what an
-  // operator wanted to hide: only Debezium permits it.
-  void BindTransform(const ColumnTransform& rule, const BindingContext& context, bool optional) {
-    BoundColumn column = optional || context.missing_columns == MissingColumns::kIgnore
-                             ? Find(rule.column)
-                             : Named(rule.column, "transform");
-    if (!column.present()) {
-      return;
-    }
-    const ColumnTraits traits = TraitsOf(column);
-    const auto shape = ShapeOf(traits, modes_);
-    column.transform =
-        std::make_shared<const ValueTransform>(rule, traits, shape.ok() ? &*shape : nullptr);
-    if (context.route.compatibility == Compatibility::kWalrelay) {
-      RequireType(column.transform->suits_type(), "column of this transform", column);
-    }
-    transformed_.push_back(std::move(column));
-  }
-  const std::vector<BoundColumn>& transformed() const { return transformed_; }
-  // The enums among the columns that a schema describes. The list names a column twice if the row
-  // uses it for two purposes.
-  const std::vector<TableBinding::EnumColumn>& enums() const { return enums_; }
-
-  BoundColumn Find(std::string_view name) const {
-    for (size_t i = 0; i < relation_.columns.size(); ++i) {
-      if (relation_.columns[i].name == name) {
-        return {static_cast<int>(i), relation_.columns[i].type_oid, nullptr,
-                TransformOf(static_cast<int>(i))};
-      }
-    }
-    return {};
-  }
-
-  // The column called `name`.
-  BoundColumn Named(std::string_view name, std::string_view purpose) {
-    const BoundColumn column = Find(name);
-    if (!column.present() && IsInCatalog(name)) {
-      FailForOldRow(name, purpose);
-    } else if (!column.present()) {
-      status_.Update(Error(
-          ErrorCode::kColumnMissing,
-          fmt::format("{}.{} has no column \"{}\" ({}); it has {}", relation_.schema,
-                      relation_.name, Printable(name, 63), purpose, ColumnNamesOfRelation())));
-    }
-    return column;
-  }
-
-  // A part whose column has default names: walrelay's first, then Debezium's.
-  BoundColumn Part(const std::optional<std::string>& configured, std::string_view purpose,
-                   std::span<const std::string_view> usual, bool optional) {
-    // "" means "no such column", also where a column with a default name exists.
-    if (configured) {
-      return configured->empty() ? BoundColumn() : Named(*configured, purpose);
-    }
-    for (const std::string_view name : usual) {
-      if (const BoundColumn column = Find(name); column.present()) {
-        return column;
-      }
-    }
-    return optional ? BoundColumn() : Named(usual.front(), purpose);
-  }
-
-  // Sets the part's shape in Connect's model.
-  void Shape(BoundColumn& column) {
-    if (!column.present()) {
-      return;
-    }
-    const ColumnTraits traits = TraitsOf(column);
-    auto shape = ShapeOf(traits, modes_);
-    if (shape.ok()) {
-      if (!traits.enum_labels.empty()) {
-        enums_.push_back({static_cast<size_t>(column.index), traits.enum_labels});
-      }
-      if (column.transform != nullptr) {
-        AddParameter(*column.transform, *shape);
-      }
-      column.shape = std::make_shared<const ConnectColumnType>(*std::move(shape));
-    } else {
-      status_.Update(Annotate(shape.status(), fmt::format("column \"{}\"", NameOf(column))));
-    }
-  }
-
-  void RequireType(bool fits, std::string_view purpose, const BoundColumn& column) {
-    if (column.present() && !fits) {
-      status_.Update(Error(
-          ErrorCode::kColumnType,
-          fmt::format("column \"{}\" of {}.{} has type {}, which cannot be the {}", NameOf(column),
-                      relation_.schema, relation_.name, column.type_oid, purpose)));
-    }
-  }
-
-  const std::string& NameIn(const BoundColumn& column) const {
-    return relation_.columns[static_cast<size_t>(column.index)].name;
-  }
-
- private:
-  std::shared_ptr<const ValueTransform> TransformOf(int index) const {
-    const auto found = std::find_if(transformed_.begin(), transformed_.end(),
-                                    [&](const auto& column) { return column.index == index; });
-    return found == transformed_.end() ? nullptr : found->transform;
-  }
-
-  // Behind the parameters of the type itself.
-  static void AddParameter(const ValueTransform& transform, ConnectColumnType& shape) {
-    if (auto parameter = transform.SchemaParameter()) {
-      Schema schema = *shape.schema;
-      schema.parameters.push_back(*std::move(parameter));
-      shape.schema = std::make_shared<const Schema>(std::move(schema));
-    }
-  }
-
-  std::string NameOf(const BoundColumn& column) const { return Printable(NameIn(column), 63); }
-
-  ColumnTraits TraitsOf(const BoundColumn& column) const {
-    ColumnTraits traits{
-        .type_oid = column.type_oid,
-        .type_modifier = relation_.columns[static_cast<size_t>(column.index)].type_modifier};
-    // The stream describes names and types only. Nullability, defaults and enum labels come from
-    // the catalog; without them every column counts as nullable.
-    if (info_ != nullptr) {
-      for (const ColumnInfo& known : info_->columns) {
-        if (known.name == NameIn(column)) {
-          traits.nullable = !known.not_null;
-          traits.default_expression = known.default_expression;
-          traits.enum_labels = known.enum_labels;
-          traits.type_name = known.type_name;
-          if (known.is_domain) {
-            // Debezium ignores the default of a column whose type is a domain.
-            traits.type_modifier = known.domain_modifier;
-            traits.default_expression.clear();
-          }
-        }
-      }
-    }
-    return traits;
-  }
-
-  // The message lists the columns that exist: a wrong name is usually a spelling of one of them.
-  std::string ColumnNamesOfRelation() const {
-    std::string names;
-    for (const auto& column : relation_.columns) {
-      names += (names.empty() ? "" : ", ") + Printable(column.name, 63);
-    }
-    return names;
-  }
-
-  // Whether the table has the column now, whatever it had when the row was written.
-  bool IsInCatalog(std::string_view name) const {
-    return info_ != nullptr &&
-           std::any_of(info_->columns.begin(), info_->columns.end(),
-                       [&](const ColumnInfo& known) { return known.name == name; });
-  }
-
-  // The mapping suits the table, and not the rows that were written before the table was changed.
-  // Only the first problem is reported.
-  void FailForOldRow(std::string_view name, std::string_view purpose) {
-    status_.Update(Error(
-        ErrorCode::kColumnMissing,
-        fmt::format("{}.{} has column \"{}\" ({}) now, but not when this row was written: then it "
-                    "had {}",
-                    relation_.schema, relation_.name, Printable(name, 63), purpose,
-                    ColumnNamesOfRelation()),
-        fmt::format("Map the {0} to the column that the row has, in [source.columns], and restart "
-                    "walrelay: it publishes the rows from before the change of the table, and is "
-                    "blocked (WR-3001) at the first one after it. Then map the {0} to \"{1}\" "
-                    "again, and restart walrelay.",
-                    purpose, Printable(name, 63))));
-  }
-
-  const pgoutput::CachedRelation& relation_;
-  const TableInfo* info_;
-  const TypeModes& modes_;
-  absl::Status& status_;
-  std::vector<BoundColumn> transformed_;
-  std::vector<TableBinding::EnumColumn> enums_;
-};
-
 // For literal lists of default names in calls of Part().
 using Names = std::string_view[];
 
-// The members of a message are not columns: Debezium's mappers do not concern them.
-void BindTransforms(const OutboxTable& table, const BindingContext& context, Binder& binder,
+// The members of a message are not columns: Debezium's mappers do not concern them. A transform
+// that has no effect on its column publishes what an operator wanted to hide: only Debezium permits
+// it.
+void BindTransforms(const OutboxTable& table, const BindingContext& context, ColumnBinder& binder,
                     TableBinding& out) {
   if (out.of_messages) {
     return;
   }
   for (const ColumnTransform& transform : table.transforms) {
     // The only column of a connector that may be missing without a setting that permits it.
-    const bool optional = transform.column == "tracingspancontext";
-    binder.BindTransform(transform, context, optional);
+    const bool optional = transform.column == "tracingspancontext" ||
+                          context.missing_columns == MissingColumns::kIgnore;
+    const BoundColumn column = binder.BindTransform(transform, optional);
+    if (column.present() && context.route.compatibility == Compatibility::kWalrelay) {
+      binder.RequireType(column.transform->suits_type(), "column of this transform", column);
+    }
   }
   out.transformed = binder.transformed();
 }
 
-void BindPlacement(const Placement& placement, const BindingContext& context, Binder& binder,
+void BindPlacement(const Placement& placement, const BindingContext& context, ColumnBinder& binder,
                    TableBinding& out) {
   // A missing member does not remove the envelope.
   out.enveloped = out.enveloped || placement.where == Placement::Where::kEnvelope;
-  // Find() accepts a missing column, Named() notes an error.
   BoundColumn column = context.missing_columns == MissingColumns::kIgnore
                            ? binder.Find(placement.column)
                            : binder.Named(placement.column, "placement");
@@ -253,7 +72,7 @@ void BindPlacement(const Placement& placement, const BindingContext& context, Bi
 }
 
 // The W3C trace context. A column that a placement already maps to a header is not used here.
-void BindTraceContext(const OutboxTable& table, Binder& binder, TableBinding& out) {
+void BindTraceContext(const OutboxTable& table, ColumnBinder& binder, TableBinding& out) {
   const auto placed = [&](const std::optional<std::string>& configured, std::string_view name) {
     return !configured && std::any_of(table.placements.begin(), table.placements.end(),
                                       [&](const Placement& placement) {
@@ -281,7 +100,7 @@ void ShapeMessagePayload(const BindingContext& context, TableBinding& out) {
 }
 
 // Shapes the parts whose format is not raw.
-void ShapeParts(const BindingContext& context, Binder& binder, TableBinding& out) {
+void ShapeParts(const BindingContext& context, ColumnBinder& binder, TableBinding& out) {
   if (context.format.key.format != Format::kRaw) {
     binder.Shape(out.aggregate_id);
   }
@@ -296,14 +115,14 @@ void ShapeParts(const BindingContext& context, Binder& binder, TableBinding& out
 }
 
 // Debezium reads the aggregate type as text: a column of any other type is invalid.
-void BindByDebeziumsRules(Binder& binder, TableBinding& out) {
+void BindByDebeziumsRules(ColumnBinder& binder, TableBinding& out) {
   binder.Shape(out.aggregate_type);
   const ConnectColumnType* shape = out.aggregate_type.shape.get();
   binder.RequireType(shape != nullptr && shape->schema->type == SchemaType::kString,
                      "aggregate type", out.aggregate_type);
 }
 
-void BindTimestamp(const RouteConfig& route, Binder& binder, TableBinding& out) {
+void BindTimestamp(const RouteConfig& route, ColumnBinder& binder, TableBinding& out) {
   if (route.timestamp != TimestampSource::kColumn) {
     return;
   }
@@ -323,7 +142,7 @@ void BindTimestamp(const RouteConfig& route, Binder& binder, TableBinding& out) 
 }
 
 // The version is required only for an envelope.
-void BindVersion(const ColumnNames& names, Binder& binder, TableBinding& out) {
+void BindVersion(const ColumnNames& names, ColumnBinder& binder, TableBinding& out) {
   if (out.enveloped && names.version && !names.version->empty()) {
     out.version = binder.Named(*names.version, "version");
     binder.RequireType(out.version.type_oid == pgoutput::kInt4Oid, "version", out.version);
@@ -356,23 +175,6 @@ std::vector<size_t> UsedColumns(const TableBinding& table) {
 
 }  // namespace
 
-absl::StatusOr<OptionalBytes> BytesOf(pgoutput::Tuple row, const BoundColumn& column,
-                                      Arena& arena) {
-  auto bytes = ColumnBytes(ValueOf(row, column), column.type_oid, arena);
-  if (column.transform == nullptr || !bytes.ok()) {
-    return bytes;
-  }
-  return column.transform->ApplyToBytes(*bytes, arena);
-}
-
-absl::StatusOr<Datum> DatumOf(pgoutput::Tuple row, const BoundColumn& column, Arena& arena) {
-  auto datum = ColumnDatum(ValueOf(row, column), *column.shape, arena);
-  if (column.transform == nullptr || !datum.ok()) {
-    return datum;
-  }
-  return column.transform->Apply(*std::move(datum), arena);
-}
-
 // The order does not matter, except that an envelope must be known before its version.
 TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTable& table,
                        const BindingContext& context) {
@@ -383,8 +185,8 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
   // The types of a message's members follow from their values, whatever the modes are.
   out.of_messages = relation.oid == kMessageRelation;
   constexpr TypeModes kModesOfMessages{};
-  Binder binder(relation, context.info, out.of_messages ? kModesOfMessages : context.format.types,
-                out.status);
+  ColumnBinder binder(relation, context.info,
+                      out.of_messages ? kModesOfMessages : context.format.types, out.status);
   // A row with another number of values violates the protocol.
   out.column_count = relation.columns.size();
   BindTransforms(table, context, binder, out);

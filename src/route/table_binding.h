@@ -5,19 +5,13 @@
 // is reported when a row is routed with it: rows that are not events do not need the columns.
 #pragma once
 
-#include <cstdint>
-#include <memory>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "base/arena.h"
-#include "encode/column_value.h"
-#include "encode/connect_column_type.h"
-#include "encode/value_transform.h"
-#include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
+#include "route/bound_column.h"
 #include "walrelay/config/source.h"
 #include "walrelay/replication_source.h"
 
@@ -26,29 +20,6 @@ namespace walrelay {
 struct FormatConfig;
 struct RouteConfig;
 
-// A part of an event, and where it is in a row.
-// Does not refer to the relation that it was bound with: an index and a type.
-struct BoundColumn {
-  int index = -1;  // -1: the part is absent
-  uint32_t type_oid = 0;
-  std::shared_ptr<const ConnectColumnType>
-      shape;  // of a part in a Connect format; otherwise nullptr
-  std::shared_ptr<const ValueTransform> transform;  // of a table's column; nullptr: none
-
-  bool present() const { return index >= 0; }
-};
-
-// REQUIRES: the part is present, and the row has the number of columns of the binding
-// (Router::Route() checks it).
-inline const pgoutput::TupleValue& ValueOf(pgoutput::Tuple row, const BoundColumn& column) {
-  return row[static_cast<size_t>(column.index)];
-}
-
-// The value in raw form, and in Connect's model, as the column's transform leaves it.
-// REQUIRES: as for ValueOf(); DatumOf(): the column has a shape.
-absl::StatusOr<OptionalBytes> BytesOf(pgoutput::Tuple row, const BoundColumn& column, Arena& arena);
-absl::StatusOr<Datum> DatumOf(pgoutput::Tuple row, const BoundColumn& column, Arena& arena);
-
 // Valid for one description of a table; a new description makes a new binding.
 struct TableBinding {
   absl::Status status;  // WR-3001 or WR-3002 when rows cannot be routed
@@ -56,11 +27,6 @@ struct TableBinding {
   size_t column_count = 0;
   std::vector<size_t> used;              // the columns that the record is built from, each once
   std::vector<BoundColumn> transformed;  // those that have a transform, used or not
-  // A column whose schema lists the labels of its enum.
-  struct EnumColumn {
-    size_t index = 0;
-    std::vector<std::string> labels;  // known when the session began
-  };
   std::vector<EnumColumn> enums;
   BoundColumn id;
   BoundColumn aggregate_type;

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,7 @@ class TableBindingTest : public ::testing::Test {
     return Bind();
   }
   const TableBinding& Bind() {
-    binding_ = BindTable(relation_, table_,
-                         {.route = route_, .format = format_, .info = info_ ? &*info_ : nullptr});
+    binding_ = BindTable(relation_, table_, {.route = route_, .format = format_});
     return binding_;
   }
   void ExpectMissing(const std::vector<std::string>& columns, const std::string& message) {
@@ -43,23 +41,8 @@ class TableBindingTest : public ::testing::Test {
   OutboxTable table_;
   RouteConfig route_;
   FormatConfig format_;
-  std::optional<TableInfo> info_;  // the table as it is now
   TableBinding binding_;
 };
-
-// The mapping of today does not suit rows from before the table was changed.
-TEST_F(TableBindingTest, RowFromBeforeAChangeIsNamedAsSuch) {
-  table_.columns.payload = "body";
-  info_.emplace();
-  info_->columns = {{.name = "id"}, {.name = "body"}};
-  ExpectMissing(canonical_, "has column \"body\" (payload) now, but not when this row was written");
-  EXPECT_NE(RemedyFor(binding_.status).find("publishes the rows from before the change"),
-            std::string::npos);
-  // The table has neither: the mapping is wrong for all rows.
-  info_->columns = {{.name = "id"}};
-  ExpectMissing(canonical_, "has no column \"body\" (payload)");
-  EXPECT_EQ(RemedyFor(binding_.status).find("before the change"), std::string::npos);
-}
 
 TEST_F(TableBindingTest, CanonicalNamesAreBound) {
   const TableBinding& binding = Bind(canonical_);
@@ -172,14 +155,6 @@ TEST_F(TableBindingTest, FirstProblemIsReported) {
   ExpectMissing({}, "\"id\" (event id); it has ");
 }
 
-TEST_F(TableBindingTest, ColumnNamesAreEscapedInMessages) {
-  ExpectMissing({"id", "a\nb\x1b[2J"}, "it has id, a\\x0ab\\x1b[2J");
-}
-
-TEST_F(TableBindingTest, NamesAreMatchedExactly) {
-  ExpectMissing({"ID", "Aggregate_Type", "aggregate_id ", "payload"}, "\"id\" (event id)");
-}
-
 TEST_F(TableBindingTest, PlacementsKeepTheirOrderAndMayRepeat) {
   table_.placements = {{.column = "trace_id", .name = "traceparent"},
                        {.column = "id", .name = "ce_id"},
@@ -234,23 +209,6 @@ TEST_F(TableBindingTest, EachRelationMessageIsBoundAgain) {
   EXPECT_EQ(binding_.trace_id.index, 0);
   EXPECT_EQ(binding_.column_count, 5u);
   ExpectMissing({"trace_id", "aggregate_id", "aggregate_type", "id"}, "\"payload\"");
-}
-
-TEST_F(TableBindingTest, DomainDeclaresTheModifierAndHasNoDefault) {
-  format_.value.format = Format::kJson;
-  Bind(debezium_);
-  relation_.columns[4].type_oid = pgoutput::kNumericOid;
-  TableInfo info;
-  info.columns = {{.name = "payload",
-                   .default_expression = "1.5",
-                   .type_name = "numeric",
-                   .is_domain = true,
-                   .domain_modifier = (6 << 16 | 2) + 4}};
-  const TableBinding binding =
-      BindTable(relation_, table_, {.route = route_, .format = format_, .info = &info});
-  ASSERT_THAT(binding.status, IsOk());
-  EXPECT_EQ(binding.payload.shape->scale, 2);
-  EXPECT_EQ(binding.payload.shape->schema->default_value, nullptr);
 }
 
 TEST_F(TableBindingTest, DebeziumsTimestampIsANumberOfDebezium) {
