@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/check.h"
 #include "base/text.h"
-#include "encode/connect_text.h"
 #include "encode/converter.h"
-#include "encode/properties_text.h"
 #include "pgoutput/type_oids.h"
 #include "route/message_row.h"
 #include "route/topic_name.h"
@@ -156,125 +155,23 @@ absl::Status Router::CheckSize(pgoutput::Tuple row, const TableBinding& table) c
                            bytes, limits_.raw_bytes));
 }
 
-absl::StatusOr<OptionalBytes> Router::Bytes(pgoutput::Tuple row, const BoundColumn& column) {
-  return BytesOf(row, column, arena_);
-}
-
 // With a shape (Debezium's rules) the column is text, and NULL stays NULL: the default of a column
 // does not apply to the route.
 absl::StatusOr<OptionalBytes> Router::AggregateType(pgoutput::Tuple row,
                                                     const BoundColumn& column) {
   if (column.shape == nullptr) {
-    return Bytes(row, column);
+    return BytesOf(row, column, arena_);
   }
   WR_ASSIGN_OR_RETURN(const Datum type, DatumOf(row, column, arena_));
-  return type.is_null() ? OptionalBytes() : TextOf(column, type);
+  return type.is_null() ? OptionalBytes() : TextOf(column, type, arena_);
 }
 
 absl::StatusOr<OptionalBytes> Router::Key(pgoutput::Tuple row, const BoundColumn& column) {
   if (column.shape == nullptr) {
-    return Bytes(row, column);
+    return BytesOf(row, column, arena_);
   }
   WR_ASSIGN_OR_RETURN(const Datum key, DatumOf(row, column, arena_));
   return Convert(format_->key, column.shape->schema.get(), key, key_);
-}
-
-// SimpleHeaderConverter writes any value as text.
-absl::StatusOr<OptionalBytes> Router::HeaderValue(pgoutput::Tuple row, const BoundColumn& column) {
-  if (column.shape == nullptr) {
-    return Bytes(row, column);
-  }
-  const Schema& schema = *column.shape->schema;
-  WR_ASSIGN_OR_RETURN(const Datum datum, DatumOf(row, column, arena_));
-  const Datum& seen = OrDefault(schema, datum);
-  return seen.is_null() ? OptionalBytes() : TextOf(column, seen);
-}
-
-// Only a text that was cut may contain what cannot be encoded.
-std::string_view Router::TextOf(const BoundColumn& column, const Datum& datum) {
-  const auto* plain = std::get_if<std::string_view>(&datum.value);
-  if (plain != nullptr && column.transform == nullptr) {
-    return *plain;
-  }
-  std::string text;
-  AppendHeaderText(*column.shape->schema, datum, text);
-  char* const kept = arena_.Allocate(text.size());
-  text.copy(kept, text.size());
-  return std::string_view(kept, text.size());
-}
-
-// Debezium's own context, before all other headers.
-void Router::AddContextHeaders() {
-  headers_.push_back({"__debezium.context.connectorLogicalName", format_->schema_prefix});
-  headers_.push_back({"__debezium.context.taskId", "0"});
-  headers_.push_back({"__debezium.context.connectorName", "postgresql"});
-  headers_.push_back({"__debezium.context.runId", run_id_});
-}
-
-absl::Status Router::AddHeader(pgoutput::Tuple row, std::string_view name,
-                               const BoundColumn& column) {
-  WR_ASSIGN_OR_RETURN(const OptionalBytes value, HeaderValue(row, column));
-  headers_.push_back({name, value});
-  return absl::OkStatus();
-}
-
-// The writer's context, unchanged. OpenTelemetry requires that a context created for a message be
-// preserved, so walrelay adds no span of its own. Dedicated columns take precedence over Debezium's
-// column.
-absl::Status Router::AddTraceContext(pgoutput::Tuple row, const TableBinding& table) {
-  OptionalBytes properties;
-  if (table.span_context.present()) {
-    WR_ASSIGN_OR_RETURN(properties, Bytes(row, table.span_context));
-  }
-  for (const auto& [name, column] :
-       {std::pair("traceparent", &table.traceparent), std::pair("tracestate", &table.tracestate)}) {
-    OptionalBytes value;
-    if (column->present()) {
-      WR_ASSIGN_OR_RETURN(value, Bytes(row, *column));
-    }
-    if (!value && properties) {
-      value = PropertyIn(*properties, name, arena_);
-    }
-    if (value) {
-      headers_.push_back({name, value});
-    }
-  }
-  return absl::OkStatus();
-}
-
-// The rows of a transaction share the text.
-void Router::AddCommitTime(WallTime commit_time) {
-  if (shown_time_ != commit_time) {
-    commit_time_text_.clear();
-    AppendRfc3339(commit_time, commit_time_text_);
-    shown_time_ = commit_time;
-  }
-  headers_.push_back({route_->commit_time_header, commit_time_text_});
-}
-
-absl::Status Router::AddHeaders(pgoutput::Tuple row, const TableBinding& table,
-                                std::optional<WallTime> commit_time) {
-  headers_.clear();
-  if (format_->context_headers && !table.of_messages) {
-    AddContextHeaders();
-  }
-  WR_RETURN_IF_ERROR(AddTraceContext(row, table));
-  if (table.id.present()) {
-    WR_RETURN_IF_ERROR(AddHeader(row, "id", table.id));
-  }
-  if (table.event_type.present()) {
-    WR_RETURN_IF_ERROR(AddHeader(row, "event_type", table.event_type));
-  }
-  if (table.trace_id.present()) {
-    WR_RETURN_IF_ERROR(AddHeader(row, "trace_id", table.trace_id));
-  }
-  for (const TableBinding::NamedColumn& header : table.headers) {
-    WR_RETURN_IF_ERROR(AddHeader(row, header.name, header.column));
-  }
-  if (commit_time && !route_->commit_time_header.empty()) {
-    AddCommitTime(*commit_time);
-  }
-  return absl::OkStatus();
 }
 
 // NULL keys: Debezium publishes them, on any partition. walrelay's default is an error, because
@@ -389,9 +286,8 @@ absl::StatusOr<Record> Router::Route(uint32_t relation_oid, pgoutput::Tuple row,
   arena_.Clear();
   Record record;
   WR_RETURN_IF_ERROR(SetTopicAndKey(row, table, record));
-  WR_RETURN_IF_ERROR(AddHeaders(row, table, commit_time));
   // Views: of the row, of the arena, and of this object. They are valid until the next call.
-  record.headers = headers_;
+  WR_ASSIGN_OR_RETURN(record.headers, headers_.Build(row, table, commit_time, arena_));
   WR_ASSIGN_OR_RETURN(record.value, value_.Encode(row, table, aggregate_type_, arena_));
   WR_RETURN_IF_ERROR(SetPartitionAndTimestamp(row, table, commit_time, record));
   return record;
@@ -449,7 +345,7 @@ OptionalBytes Router::KeyOf(uint32_t relation_oid, pgoutput::Tuple row) {
   if (ValueOf(row, found->second.aggregate_id).bytes.size() > limits_.raw_bytes) {
     return std::nullopt;
   }
-  const auto key = Bytes(row, found->second.aggregate_id);
+  const auto key = BytesOf(row, found->second.aggregate_id, arena_);
   return key.ok() ? *key : std::nullopt;
 }
 

@@ -1,11 +1,10 @@
 // Router: builds a Kafka record from a row of an outbox table.
 //
 // The topic comes from the aggregate type, the key from the aggregate id, the value from the
-// payload. Headers: the W3C trace context, then `id`, `event_type` and `trace_id` where the columns
-// exist, then the placements in configuration order. Each part is raw bytes, or in one of Connect's
-// formats. The router identifies the outbox tables of the session by OID, as looked up at connect
-// (a rename does not stop events), and by name (a table that was dropped and recreated since then
-// has rows under its old OID in the WAL).
+// payload (event_value.h), the headers from further columns (record_headers.h). Each part is raw
+// bytes, or in one of Connect's formats. The router identifies the outbox tables of the session by
+// OID, as looked up at connect (a rename does not stop events), and by name (a table that was
+// dropped and recreated since then has rows under its old OID in the WAL).
 //
 // A row that cannot be routed is an error with a code of block 3; the caller decides what happens
 // to it. Not thread-safe; no I/O. Raw formats allocate nothing per row in steady state.
@@ -26,6 +25,7 @@
 #include "pgoutput/message.h"
 #include "pgoutput/relation_cache.h"
 #include "route/event_value.h"
+#include "route/record_headers.h"
 #include "route/table_binding.h"
 #include "route/topic_router.h"
 #include "walrelay/record.h"
@@ -106,8 +106,8 @@ class Router {
         format_(&format),
         topics_(std::move(topics)),
         limits_(limits),
-        value_(route, format, limits),
-        run_id_(std::move(run_id)) {}
+        headers_(route, format, std::move(run_id)),
+        value_(route, format, limits) {}
   static const FormatConfig& RawFormats();
   static RowLimits DefaultLimits();
 
@@ -117,21 +117,9 @@ class Router {
   absl::StatusOr<const TableBinding*> BindingOf(uint32_t relation_oid, pgoutput::Tuple row) const;
   // WR-3006 for a row whose columns cannot fit into a record.
   absl::Status CheckSize(pgoutput::Tuple row, const TableBinding& table) const;
-  // The column's value in raw form.
-  absl::StatusOr<OptionalBytes> Bytes(pgoutput::Tuple row, const BoundColumn& column);
   // Each in the form that its format asks for; nullopt for NULL.
   absl::StatusOr<OptionalBytes> AggregateType(pgoutput::Tuple row, const BoundColumn& column);
   absl::StatusOr<OptionalBytes> Key(pgoutput::Tuple row, const BoundColumn& column);
-  absl::StatusOr<OptionalBytes> HeaderValue(pgoutput::Tuple row, const BoundColumn& column);
-  // A value as Java encodes its text. REQUIRES: it is not null, and the column has a shape.
-  std::string_view TextOf(const BoundColumn& column, const Datum& datum);
-  // Each appends to headers_.
-  void AddContextHeaders();
-  absl::Status AddHeader(pgoutput::Tuple row, std::string_view name, const BoundColumn& column);
-  absl::Status AddTraceContext(pgoutput::Tuple row, const TableBinding& table);
-  void AddCommitTime(WallTime commit_time);
-  absl::Status AddHeaders(pgoutput::Tuple row, const TableBinding& table,
-                          std::optional<WallTime> commit_time);
   // Each sets the parts of the record that its name lists.
   absl::Status SetTopicAndKey(pgoutput::Tuple row, const TableBinding& table, Record& record);
   absl::Status SetPartitionAndTimestamp(pgoutput::Tuple row, const TableBinding& table,
@@ -145,18 +133,14 @@ class Router {
   const FormatConfig* format_;
   TopicRouter topics_;
   RowLimits limits_;
+  RecordHeaders headers_;
   EventValue value_;
-  std::string run_id_;
   std::vector<TableInfo> info_;  // in configuration order
   absl::flat_hash_map<uint32_t, size_t> tables_by_oid_;
   absl::flat_hash_map<uint32_t, TableBinding> bindings_;
-  // The headers of the record that was returned last, with the values that they point to.
-  std::vector<Header> headers_;
-  Arena arena_;
+  Arena arena_;  // of the record that was returned last
   std::vector<pgoutput::TupleValue> row_;
   std::string key_;
-  std::optional<WallTime> shown_time_;  // the time that commit_time_text_ shows
-  std::string commit_time_text_;
   std::string_view aggregate_type_;  // of the row being routed
 };
 
