@@ -15,7 +15,7 @@
 #include "config/bootstrap_servers.h"
 #include "config/option.h"
 #include "doctor/config_checks.h"
-#include "postgres/connection_parameters.h"
+#include "postgres/dsn.h"
 #include "stream/progress_record.h"
 #include "walrelay/config.h"
 #include "walrelay/error.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "postgres/connection_parameters.h"
+#include "postgres/dsn.h"
 #include "walrelay/config/source.h"
 #include "walrelay/error.h"
 

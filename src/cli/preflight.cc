@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "http/listen_address.h"
 #include "postgres/connection_parameters.h"
+#include "postgres/source_identity.h"
 #include "prune/prune_pass.h"
 #include "route/topic_name.h"
 #include "route/topic_router.h"

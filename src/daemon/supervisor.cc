@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "config/changed_options.h"
-#include "postgres/connection_parameters.h"
+#include "postgres/source_identity.h"
 #include "walrelay/config.h"
 #include "walrelay/error.h"
 #include "walrelay/version.h"

@@ -21,7 +21,7 @@
 #include "demo/temporary_postgres.h"
 #include "http/http_client.h"
 #include "http/http_server.h"
-#include "postgres/connection_parameters.h"
+#include "postgres/dsn.h"
 #include "postgres/session.h"
 #include "setup/setup.h"
 #include "setup/setup_plan.h"

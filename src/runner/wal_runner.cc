@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "config/routing_digest.h"
-#include "postgres/connection_parameters.h"
+#include "postgres/dsn.h"
 #include "postgres/pg_replication_source.h"
 #include "postgres/pg_snapshot_source.h"
 #include "postgres/slot_copy_watch.h"

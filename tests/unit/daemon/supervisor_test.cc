@@ -6,7 +6,7 @@
 
 #include "fakes/fake_clock.h"
 #include "fakes/status_matchers.h"
-#include "postgres/connection_parameters.h"
+#include "postgres/source_identity.h"
 #include "walrelay/config.h"
 
 namespace walrelay {

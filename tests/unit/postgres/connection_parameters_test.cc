@@ -3,48 +3,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
-#include <pwd.h>
-#include <unistd.h>
 
-#include <deque>
 #include <map>
 
-#include "fakes/environment_variable.h"
 #include "fakes/status_matchers.h"
-#include "fakes/temporary_directory.h"
 #include "postgres/session_settings.h"
-#include "walrelay/config.h"
+#include "postgres/source_identity.h"
+#include "postgres_environment.h"
 
 namespace walrelay {
 namespace {
-
-// Clears the environment variables of libpq for the duration of a test.
-class PostgresEnvironment : public ::testing::Test {
- protected:
-  PostgresEnvironment() {
-    for (const char* name :
-         {"PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE", "PGSERVICE",
-          "PGSERVICEFILE", "PGPASSWORD", "PGOPTIONS", "PGTARGETSESSIONATTRS", "PGSSLROOTCERT",
-          "PGGSSENCMODE", "PGCHANNELBINDING", "PGAPPNAME"}) {
-      variables_.emplace_back(name, std::nullopt);
-    }
-  }
-  void SetVariable(const std::string& name, const std::string& value) {
-    variables_.emplace_back(name, value);
-  }
-
-  // A service file with the service "shop".
-  void SetService(const std::string& parameters) {
-    SetVariable("PGSERVICEFILE", directory_.Write("services", "[shop]\n" + parameters + "\n"));
-  }
-  static std::string OsUser() { return ::getpwuid(::geteuid())->pw_name; }
-
-  SourceConfig source_;
-  testing::TemporaryDirectory directory_;
-
- private:
-  std::deque<testing::EnvironmentVariable> variables_;
-};
 
 class ConnectionParametersTest : public PostgresEnvironment {
  protected:
@@ -383,132 +351,6 @@ TEST_F(PostgresTransportTest, EnvironmentVariablesAreRead) {
 TEST_F(PostgresTransportTest, EmptySslmodeFallsBackToTheEnvironment) {
   SetVariable("PGSSLMODE", "prefer");
   EXPECT_THAT(Check("host=db sslmode="), HasError(ErrorCode::kInsecureTransport, "prefer"));
-}
-
-// --- descriptions ---
-
-class DescribeDsnTest : public PostgresEnvironment {
- protected:
-  std::string Describe(const std::string& dsn) {
-    source_.dsn = dsn;
-    return DescribeDsn(source_);
-  }
-};
-
-TEST_F(DescribeDsnTest, DescriptionHasHostDatabaseAndUser) {
-  EXPECT_EQ(Describe("postgresql://relay@db:5433/shop"), "db:5433/shop as relay");
-  EXPECT_EQ(Describe("host=db user=relay"), "db/relay as relay");
-  EXPECT_EQ(Describe("dbname=shop"), "local socket/shop as " + OsUser());
-  SetVariable("PGHOST", "elsewhere");
-  EXPECT_EQ(Describe("dbname=shop"), "elsewhere/shop as " + OsUser());
-  SetService("host=db\nport=5433\nuser=relay");
-  EXPECT_EQ(Describe("service=shop dbname=shop"), "db:5433/shop as relay");
-}
-
-// By it, a command of root finds the relay of another user.
-TEST_F(DescribeDsnTest, DescriptionOfTheDsnAloneIsTheSameForEveryUser) {
-  SetVariable("PGHOST", "elsewhere");
-  SetVariable("PGUSER", "mine");
-  source_.dsn = "dbname=shop";
-  EXPECT_EQ(DescribeDsnAlone(source_), "local socket/shop");
-  source_.dsn = "postgresql://relay@db:5433/shop";
-  EXPECT_EQ(DescribeDsnAlone(source_), "db:5433/shop as relay");
-}
-
-TEST_F(DescribeDsnTest, AddressIsCompletedByLibpq) {
-  const auto address = [&](const std::string& dsn) {
-    source_.dsn = dsn;
-    const auto found = DatabaseAddressOf(source_);
-    return found.ok() ? found->server + "/" + found->database : MessageOf(found.status());
-  };
-  EXPECT_EQ(address("postgresql://relay@db/shop"), "db:5432/shop");
-  EXPECT_EQ(address("host=a,b port=1,2 user=relay"), "a,b:1,2/relay");
-  SetVariable("PGHOST", "elsewhere");
-  SetVariable("PGDATABASE", "mart");
-  EXPECT_EQ(address("user=relay"), "elsewhere:5432/mart");
-  EXPECT_THAT(address("host=db service=none"), ::testing::HasSubstr("source.dsn: "));
-}
-
-class IdentityTest : public PostgresEnvironment {
- protected:
-  std::string SourceOf(const std::string& dsn) {
-    source_.dsn = dsn;
-    return IdentityOf(source_).source;
-  }
-  // What a local address becomes.
-  static std::string ThisMachine() {
-    char name[256] = {};
-    EXPECT_EQ(gethostname(name, sizeof(name) - 1), 0);
-    return name;
-  }
-};
-
-TEST_F(IdentityTest, HostAndDatabaseNameTheSource) {
-  EXPECT_EQ(SourceOf("postgresql://relay:s3cret@db.example:5432/shop"), "db.example/shop");
-  EXPECT_EQ(SourceOf("host=db port=5433 dbname=shop user=relay password=s3cret"), "db:5433/shop");
-  EXPECT_EQ(SourceOf("host=db hostaddr=10.0.0.1 dbname=shop"), "db/shop");
-  EXPECT_EQ(SourceOf("hostaddr=10.0.0.1 dbname=shop"), "10.0.0.1/shop");
-  EXPECT_EQ(SourceOf("postgresql://[2001:db8::1]:5433/shop"), "[2001:db8::1]:5433/shop");
-  source_.slot = "orders";
-  EXPECT_EQ(IdentityOf(source_).slot, "orders");
-}
-
-TEST_F(IdentityTest, ConfiguredNameTakesPrecedence) {
-  source_.name = "orders-db";
-  EXPECT_EQ(SourceOf("host=db dbname=shop"), "orders-db");
-}
-
-// Each instance has the same list, so that all have the same name.
-TEST_F(IdentityTest, FirstHostNamesTheCluster) {
-  EXPECT_EQ(SourceOf("postgresql://a:5433,b:5434/shop"), "a:5433/shop");
-  EXPECT_EQ(SourceOf("host=a,b port=5432 dbname=shop"), "a/shop");
-}
-
-TEST_F(IdentityTest, LocalServerIsNamedAfterThisMachine) {
-  for (const char* dsn : {"dbname=shop", "host=/run/postgresql dbname=shop",
-                          "host=localhost dbname=shop", "postgresql://127.0.0.1/shop"}) {
-    EXPECT_EQ(SourceOf(dsn), ThisMachine() + "/shop") << dsn;
-  }
-  EXPECT_EQ(SourceOf("port=5433 dbname=shop"), ThisMachine() + ":5433/shop");
-}
-
-TEST_F(IdentityTest, EnvironmentAndServiceCount) {
-  EXPECT_EQ(SourceOf("service=orders"), "orders");
-  EXPECT_EQ(SourceOf("service=orders dbname=shop"), "orders/shop");
-  SetVariable("PGHOST", "elsewhere");
-  SetVariable("PGPORT", "5433");
-  SetVariable("PGDATABASE", "shop");
-  EXPECT_EQ(SourceOf(""), "elsewhere:5433/shop");
-}
-
-TEST_F(IdentityTest, DatabaseWithoutNameIsCalledLikeTheUser) {
-  EXPECT_EQ(SourceOf("host=db user=relay"), "db/relay");
-  EXPECT_EQ(SourceOf("host=db"), "db/" + OsUser());
-}
-
-TEST_F(IdentityTest, NameMustBeSuitableForALabel) {
-  for (const char* dsn :
-       {"host=db dbname='my shop'", "host=db dbname=a@b", "host=db dbname=caf\xC3\xA9"}) {
-    source_.dsn = dsn;
-    EXPECT_THAT(CheckSourceName(source_), HasError(ErrorCode::kConfigValue)) << dsn;
-  }
-  source_.name = "shop";
-  EXPECT_THAT(CheckSourceName(source_), IsOk());
-  source_.name.clear();
-  source_.dsn = "postgresql://[2001:db8::1]:5433/shop_1.x-y";
-  EXPECT_THAT(CheckSourceName(source_), IsOk());
-}
-
-TEST_F(IdentityTest, InvalidDsnHasNoName) {
-  EXPECT_EQ(SourceOf("postgresql://relay:s3cret@[db/shop"), "?");
-}
-
-TEST_F(DescribeDsnTest, DescriptionNeverShowsThePassword) {
-  source_.password = Secret("s3cret");
-  for (const char* dsn : {"postgresql://relay:s3cret@db/shop", "host=db password=s3cret",
-                          "postgresql://db/shop?password=s3cret", "host=db sslpassword=s3cret"}) {
-    EXPECT_EQ(Describe(dsn).find("s3cret"), std::string::npos) << dsn;
-  }
 }
 
 class RootCertificateTest : public PostgresEnvironment {
