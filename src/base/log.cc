@@ -6,18 +6,16 @@
 #include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <vector>
 
+#include "base/log_line.h"
 #include "base/log_queue.h"
-#include "base/string_hash.h"
+#include "base/repeat_limit.h"
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "walrelay/error.h"
@@ -25,79 +23,13 @@
 namespace walrelay {
 namespace {
 
-// In bytes. Values come from rows and servers; a log shipper may split or drop long lines.
-constexpr size_t kMaxOfAValue = 1024;
-constexpr size_t kMaxOfALine = 79;                        // a wrapped line could not be replaced
+constexpr size_t kMaxOfALine = 79;  // bytes; a wrapped line could not be replaced
 constexpr std::string_view kLineAbove = "\033[A\033[2K";  // moves up one line, and clears it
-// Per kind and window. An outage can cause the same error many times per second.
-constexpr int kLinesPerWindow = 10;
-constexpr std::chrono::seconds kWindow{10};
 
 constexpr std::string_view kLevelNames[] = {"debug", "info", "warning", "error"};
-constexpr std::string_view kLevelColours[] = {"\033[2m", "\033[32m", "\033[33m", "\033[31m"};
 
 // The pipeline of this thread. Trivial, so that it can be read at any time of the thread's life.
 thread_local constinit const PipelineIdentity* current_pipeline = nullptr;
-
-// Counts the lines of each kind, and the suppressed lines that are not reported yet.
-class RepeatLimit {
- public:
-  struct HeldBack {
-    const PipelineIdentity* pipeline = nullptr;
-    std::string event;
-    std::string code;
-    uint64_t lines = 0;
-  };
-
-  // Whether this line may be written. The number of kinds (pipeline, event name and code) is small.
-  bool Admit(const PipelineIdentity* pipeline, std::string_view event, std::string_view code,
-             MonoTime now) {
-    // By event and code: the same event with another error is another message. By pipeline: a noisy
-    // one must not hide the lines of another.
-    Window& window = windows_.try_emplace(fmt::format("{} {} {}", fmt::ptr(pipeline), event, code))
-                         .first->second;
-    if (window.lines == 0 || now - window.start >= kWindow) {
-      window.start = now;
-      window.lines = 0;
-    }
-    if (window.lines < kLinesPerWindow) {
-      ++window.lines;
-      return true;
-    }
-    ++window.held_back.lines;
-    if (window.held_back.lines == 1) {
-      window.held_back.pipeline = pipeline;
-      window.held_back.event = event;
-      window.held_back.code = code;
-      ++waiting_;
-    }
-    return false;
-  }
-
-  // Returns and clears the counts of windows that have ended by `now`.
-  std::vector<HeldBack> Take(MonoTime now) {
-    std::vector<HeldBack> taken;
-    if (waiting_ == 0) {
-      return taken;
-    }
-    for (auto& [kind, window] : windows_) {
-      if (window.held_back.lines > 0 && now - window.start >= kWindow) {
-        taken.push_back(std::exchange(window.held_back, HeldBack()));
-        --waiting_;
-      }
-    }
-    return taken;
-  }
-
- private:
-  struct Window {
-    MonoTime start;
-    int lines = 0;
-    HeldBack held_back;
-  };
-  StringMap<Window> windows_;
-  size_t waiting_ = 0;  // windows with suppressed lines
-};
 
 // The spdlog sink for complete lines. (spdlog's own asynchronous logger either drops lines without
 // reporting how many, or blocks on standard error.)
@@ -155,86 +87,7 @@ const PipelineIdentity* Keep(const PipelineIdentity& pipeline) {
 std::atomic<LogLevel> least_level{LogLevel::kError};
 std::atomic<bool> started{false};
 
-std::string ToText(const LogField::Value& value) {
-  return std::visit(
-      [](const auto& v) -> std::string {
-        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) {
-          if (!v.empty() && v.find_first_of(" =\"") == std::string::npos) {
-            return Printable(v);
-          }
-          // Escaped, so that a value cannot imitate its own end and a further field.
-          std::string quoted;
-          AppendJsonString(std::string_view(v).substr(0, kMaxOfAValue), quoted);
-          return quoted;
-        } else {
-          return fmt::format("{}", v);
-        }
-      },
-      value);
-}
-
-void AppendJson(const LogField::Value& value, std::string& out) {
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    AppendJsonString(std::string_view(*text).substr(0, kMaxOfAValue), out);
-  } else if (const auto* number = std::get_if<double>(&value); number && !std::isfinite(*number)) {
-    out += "null";  // JSON has no such number
-  } else {
-    out += ToText(value);
-  }
-}
-
 using Fields = std::vector<LogField>;
-
-// The content of a line. Views and pointers are valid while it is written.
-struct Content {
-  LogLevel level;
-  const PipelineIdentity* pipeline;  // nullptr: none
-  std::string_view event;
-  std::string_view message;
-  const Fields& fields;
-};
-
-void AppendJson(const LogField& field, std::string& out) {
-  out += fmt::format(",\"{}\":", field.key);
-  AppendJson(field.value, out);
-}
-
-std::string JsonLine(const Content& content) {
-  std::string line = fmt::format(R"({{"ts":"{}","level":"{}","event":")",
-                                 Rfc3339(SystemClock().WallNow()), NameOf(content.level));
-  // Not escaped: event names are literals of the code.
-  line += content.event;
-  line += R"(","msg":)";
-  AppendJsonString(content.message.substr(0, 2048), line);
-  if (content.pipeline != nullptr) {
-    AppendJson({"source", content.pipeline->source}, line);
-    AppendJson({"slot", content.pipeline->slot}, line);
-  }
-  for (const LogField& field : content.fields) {
-    AppendJson(field, line);
-  }
-  line += '}';
-  return line;
-}
-
-std::string TextLine(const Content& content, bool colour, bool name_pipeline) {
-  const auto& [level, pipeline, event, message, fields] = content;
-  const std::string_view on = colour ? kLevelColours[static_cast<size_t>(level)] : "";
-  const std::string_view off = colour ? "\033[0m" : "";
-  const std::string_view dim = colour ? "\033[2m" : "";
-  std::string line =
-      fmt::format("{}{}{} {}{:<7}{} {:<20} {}", dim, Rfc3339(SystemClock().WallNow()), off, on,
-                  NameOf(level), off, event, Printable(message, 2048));
-  const auto append = [&](const LogField& field) {
-    line += fmt::format("  {}{}={}{}", dim, field.key, off, ToText(field.value));
-  };
-  if (pipeline != nullptr && name_pipeline) {
-    append({"source", pipeline->source});
-    append({"slot", pipeline->slot});
-  }
-  std::for_each(fields.begin(), fields.end(), append);
-  return line;
-}
 
 // TERM=dumb: terminals inside editors, which print escape sequences as text.
 bool IsSteerableTerminal() {
@@ -243,16 +96,16 @@ bool IsSteerableTerminal() {
          !(terminal != nullptr && std::string_view(terminal) == "dumb");
 }
 
-std::string LineOf(bool json, bool colour, const Content& content, bool name_pipeline = false) {
-  return json ? JsonLine(content) : TextLine(content, colour, name_pipeline);
+std::string TextOf(bool json, bool colour, const LogLine& line, bool name_pipeline = false) {
+  return json ? JsonLine(line) : TextLine(line, colour, name_pipeline);
 }
 
 // REQUIRES: writer_mutex is held, and there is a writer.
-void Put(spdlog::logger& lines, const Content& content) {
+void Put(spdlog::logger& lines, const LogLine& line) {
   writer->progress.clear();
   // spdlog's own level has no effect: the line is complete, and its level has been checked.
   // A person at a terminal knows the only pipeline of a process.
-  lines.critical(LineOf(writer->json, writer->colour, content, writer->several_pipelines()));
+  lines.critical(TextOf(writer->json, writer->colour, line, writer->several_pipelines()));
 }
 
 // REQUIRES: as above.
@@ -336,7 +189,7 @@ void StartLogging(LogLevel level, LogFormat format) {
   const bool terminal = !json && IsSteerableTerminal();
   const bool colour = terminal && std::getenv("NO_COLOR") == nullptr;
   writer = std::make_unique<Writer>([json, colour](uint64_t dropped) {
-    return LineOf(json, colour,
+    return TextOf(json, colour,
                   {LogLevel::kWarning,
                    nullptr,
                    "lines_dropped",
