@@ -5,12 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
-#include "base/endian.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "sinks/kafka/client/cluster_info.h"
@@ -19,58 +15,14 @@
 #include "sinks/kafka/producer/delivery_report.h"
 #include "sinks/kafka/producer/partitioner.h"
 #include "sinks/kafka/producer/produce_call.h"
+#include "sinks/kafka/producer/producer_client.h"
 #include "sinks/kafka/topics/progress_consumer.h"
 #include "sinks/kafka/topics/topic_creation.h"
-#include "sinks/kafka/topics/topic_retention.h"
-#include "sinks/kafka/topics/topic_settings.h"
 #include "walrelay/config/kafka.h"
 #include "walrelay/config/on_error.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
-namespace {
-
-// The partition of a record in a topic with this number of partitions; not valid if that is 0.
-// Records without a key need no order; those of one transaction stay together, which makes larger
-// batches.
-// Where events are skipped, such a record needs the same partition after a restart: in another one,
-// later events would make it appear stored. Numbers of transactions differ then, positions do not.
-int32_t PartitionOf(const Record& record, DeliveryToken token, int32_t partitions,
-                    bool repeatable) {
-  if (record.partition) {
-    return *record.partition;
-  }
-  if (record.key) {
-    return JavaPartition(*record.key, partitions);
-  }
-  if (repeatable && record.position) {
-    std::array<char, sizeof(uint64_t)> transaction;
-    StoreBigEndian(record.position->position.commit_lsn.value(), transaction.data());
-    return JavaPartition({transaction.data(), transaction.size()}, partitions);
-  }
-  return static_cast<int32_t>(token.transaction % static_cast<uint32_t>(std::max(partitions, 1)));
-}
-
-// The certificate files that a client with this configuration reads when it is created. "probe" is
-// not a file: librdkafka then looks for the system's certificates.
-std::vector<std::string> CertificateFiles(const rd_kafka_conf_t& conf) {
-  std::vector<std::string> files;
-  for (const char* name : {"ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
-                           "ssl.keystore.location", "ssl.crl.location"}) {
-    if (std::string path = ConfValue(conf, name); !path.empty() && path != "probe") {
-      files.push_back(std::move(path));
-    }
-  }
-  return files;
-}
-
-// The configured refresh interval; librdkafka's default is five minutes.
-Micros RefreshIntervalOf(const rd_kafka_conf_t& conf) {
-  const int64_t millis = std::atoll(ConfValue(conf, "topic.metadata.refresh.interval.ms").c_str());
-  return millis > 0 ? std::chrono::milliseconds(millis) : Micros::max();
-}
-
-}  // namespace
 
 KafkaProducer::Options KafkaProducer::OptionsFor(const KafkaConfig& kafka) {
   Options options;
@@ -85,78 +37,15 @@ KafkaProducer::Options KafkaProducer::OptionsFor(const KafkaConfig& kafka) {
 
 absl::StatusOr<std::unique_ptr<Sink>> KafkaProducer::Create(KafkaConf conf,
                                                             const Options& options) {
-  const Micros refresh_interval = std::min(options.refresh_interval, RefreshIntervalOf(*conf));
-  auto client = std::make_unique<Client>();
-  client->wakeup = UniqueFd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!client->wakeup.valid()) {
-    return Error(ErrorCode::kInternal, fmt::format("eventfd: {}", std::strerror(errno)));
-  }
-  // Before the client reads the certificates, so that a change in between is detected.
-  client->credentials = std::make_unique<CredentialWatch>(
-      CredentialFiles{.password = options.password_file,
-                      .key_password = options.key_password_file,
-                      .certificates = CertificateFiles(*conf)},
-      CredentialWatch::Credentials{.username = ConfValue(*conf, "sasl.username"),
-                                   .password = Secret(ConfValue(*conf, "sasl.password")),
-                                   .key_password = Secret(ConfValue(*conf, "ssl.key.password"))},
-      options.sample_interval);
-  const auto max_record_bytes =
-      static_cast<size_t>(std::atoll(ConfValue(*conf, "message.max.bytes").c_str()));
-  const Micros request_timeout =
-      std::chrono::milliseconds(std::atoll(ConfValue(*conf, "socket.timeout.ms").c_str()));
-  const std::string transactional_id = ConfValue(*conf, "transactional.id");
-  // librdkafka before 2.13 frees the interceptors twice if the client cannot be created (5240).
-  WR_RETURN_IF_ERROR(CheckClient(RD_KAFKA_PRODUCER, *conf));
-  if (transactional_id.empty()) {
-    client->acknowledgements.Attach(conf.get());
-  } else {
-    client->watch.Attach(conf.get());
-  }
-  WR_ASSIGN_OR_RETURN(client->handle, MakeClient(RD_KAFKA_PRODUCER, std::move(conf)));
-  client->queue.reset(rd_kafka_queue_get_main(client->handle.get()));
-  client->credentials->Start(client->handle.get());
-  client->metadata_fetcher =
-      std::make_unique<TopicMetadataFetcher>(client->handle.get(), client->wakeup.get());
-  // Not a pointer to the options: with a reaper the client outlives them.
-  client->creator = std::make_unique<TopicCreator>(
-      [handle = client->handle.get(), queue = client->queue.get(), topics = options.topics](
-          std::span<const std::string> names) { RequestTopics(handle, queue, topics, names); },
-      /*seed=*/reinterpret_cast<uintptr_t>(client.get()));
-  client->topics = std::make_unique<TopicTable>(
-      client->handle.get(), *client->metadata_fetcher, *client->creator,
-      TopicTable::Options{.refresh_interval = refresh_interval,
-                          .topics = options.topics,
-                          .on_partitions_changed = options.on_partitions_changed,
-                          .on_topic_created = options.on_topic_created},
-      SystemClock().Now());
-  if (options.consumer_conf) {
-    client->examiner = std::make_unique<ClientExaminer>(
-        [handle = client->handle.get()] { return DescribeState(handle); }, client->wakeup.get(),
-        options.consumer_conf);
-  }
-  if (!transactional_id.empty()) {
-    client->transactions = std::make_unique<TransactionThread>(
-        client->handle.get(), client->watch, client->wakeup.get(),
-        TransactionThread::Options{
-            .transactional_id = transactional_id,
-            .progress = options.progress,
-            .progress_conf = options.progress_conf,
-            .reuse_after_repeated_commit = options.reuse_after_repeated_commit});
-  }
-  return std::unique_ptr<Sink>(
-      new KafkaProducer(std::move(client), options, max_record_bytes, request_timeout));
+  WR_ASSIGN_OR_RETURN(auto client, ProducerClient::Create(std::move(conf), options));
+  return std::unique_ptr<Sink>(new KafkaProducer(std::move(client), options));
 }
 
-KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& options,
-                             size_t max_record_bytes, Micros request_timeout)
-    : options_(options),
-      max_record_bytes_(max_record_bytes),
-      request_timeout_(request_timeout),
-      client_(std::move(client)),
-      health_(client_->handle.get()) {
-  // librdkafka writes these eight bytes: an eventfd increment of one.
-  static constexpr uint64_t kOne = 1;
-  rd_kafka_queue_io_event_enable(client_->queue.get(), client_->wakeup.get(), &kOne, sizeof(kOne));
+KafkaProducer::KafkaProducer(std::unique_ptr<ProducerClient> client, const Options& options)
+    : options_(options), client_(std::move(client)), health_(client_->handle.get()) {
+  if (options.warn_of_deletion) {
+    deletion_.emplace(client_->handle.get(), client_->queue.get());
+  }
   if (client_->transactions != nullptr) {
     transaction_ =
         std::make_unique<ProducerTransaction>(*client_->transactions, health_, options.reaper,
@@ -165,25 +54,20 @@ KafkaProducer::KafkaProducer(std::unique_ptr<Client> client, const Options& opti
 }
 
 KafkaProducer::~KafkaProducer() {
-  // First: librdkafka must not write to the eventfd after it is closed.
-  rd_kafka_queue_io_event_enable(client_->queue.get(), -1, nullptr, 0);
-  Purge();  // the next producer sends these records again
-  client_->metadata_fetcher->Stop();
-  if (client_->tails != nullptr) {
-    client_->tails->Stop();
-  }
-  if (client_->transactions != nullptr) {
-    client_->transactions->Stop();
-  }
-  if (client_->examiner != nullptr) {
-    client_->examiner->Stop();
-  }
-  client_->credentials->Stop();
+  client_->Stop();
   // Destroying a client waits for its threads, which may take seconds while brokers are
   // unreachable.
   if (options_.reaper != nullptr) {
     options_.reaper->Destroy(std::move(client_));
   }
+}
+
+int KafkaProducer::poll_fd() const {
+  return client_->wakeup.get();
+}
+
+Micros KafkaProducer::request_timeout() const {
+  return client_->request_timeout;
 }
 
 absl::StatusOr<Offered> KafkaProducer::Produce(const Record& record, DeliveryToken token) {
@@ -285,7 +169,9 @@ absl::StatusOr<Offered> KafkaProducer::Enqueue(const Record& record, DeliveryTok
   }
   client_->topics->OnAccepted(topic, partition, now_);
   if (!std::exchange(topic.has_record, true)) {
-    OnFirstRecord(record, topic);
+    if (deletion_) {
+      deletion_->OnFirstRecord(record, topic.name, clock_.WallNow());
+    }
   }
   if (transaction_ != nullptr) {
     transaction_->OnAccepted(token, topic.name);
@@ -305,7 +191,7 @@ absl::StatusOr<bool> KafkaProducer::IsStored(const Record& record, const TopicTa
     return false;
   }
   WR_ASSIGN_OR_RETURN(const bool stored, topic.stored[index].Contains(*record.position));
-  return stored && record.window_bytes() <= max_record_bytes_;
+  return stored && record.window_bytes() <= client_->max_record_bytes;
 }
 
 // A record without a position, but with a header of that name, gets a null header: readers and
@@ -375,7 +261,7 @@ void KafkaProducer::Poll(DeliveryListener& listener) {
     SendHeldBack();
   }
   if (transaction_ != nullptr && transaction_->Turn(listener, now_)) {
-    Purge();
+    client_->Purge();
   }
 }
 
@@ -396,41 +282,12 @@ void KafkaProducer::OnEvent(rd_kafka_event_t* event, DeliveryListener& listener)
     case RD_KAFKA_EVENT_CREATETOPICS_RESULT:
       return client_->creator->OnAnswer(ReadTopicAnswers(event, options_.topics), now_);
     case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
-      return OnSettings(event);
+      if (deletion_) {
+        deletion_->OnSettings(event);
+      }
+      return;
     default:
       return;
-  }
-}
-
-// It is the topic's oldest record if this relay catches up. Records of a relay that keeps up are
-// never old, and nothing is asked.
-void KafkaProducer::OnFirstRecord(const Record& record, const TopicTable::Topic& topic) {
-  constexpr Micros kOld = std::chrono::seconds(10);
-  constexpr size_t kMostTopics = 50;
-  if (!options_.warn_of_deletion || !record.timestamp || first_ages_.size() == kMostTopics) {
-    return;
-  }
-  // A column may have any time.
-  const Micros age = clock_.WallNow() - std::max(*record.timestamp, WallTime());
-  if (age > kOld) {
-    first_ages_[topic.name] = age;
-    RequestSettings(client_->handle.get(), RD_KAFKA_RESOURCE_TOPIC, {topic.name},
-                    client_->queue.get());
-  }
-}
-
-// Brokers omit the settings of a topic that the user may not read: walrelay then does not warn.
-void KafkaProducer::OnSettings(rd_kafka_event_t* event) {
-  for (const auto& [name, settings] : SettingsIn(event)) {
-    const auto age = first_ages_.find(name);
-    const auto kept = KeptFor({.name = name, .settings = settings});
-    if (age != first_ages_.end() && kept && age->second > *kept) {
-      LogWarning(
-          "deleted_at_once",
-          "Kafka deletes records soon after they are published: they are older than the "
-          "topic keeps records; see walrelay doctor, check kafka.retention",
-          {{"topic", name}, {"age", FormatDuration(age->second)}, {"kept", FormatDuration(*kept)}});
-    }
   }
 }
 
@@ -529,14 +386,9 @@ void KafkaProducer::OnErrorEvent(rd_kafka_event_t* event) {
   }
 }
 
-void KafkaProducer::Purge() {
-  rd_kafka_purge(client_->handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
-                                            RD_KAFKA_PURGE_F_NON_BLOCKING);
-}
-
 // librdkafka keeps records that it would retry, even after a permanent failure.
 void KafkaProducer::AbandonUndelivered() {
-  Purge();
+  client_->Purge();
   if (transaction_ != nullptr) {
     transaction_->Abandon();
   }

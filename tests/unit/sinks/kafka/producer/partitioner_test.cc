@@ -19,5 +19,22 @@ TEST(PartitionerTest, TopicWithoutPartitionsHasNone) {
   EXPECT_EQ(JavaPartition("abc", 1), 0);
 }
 
+TEST(PartitionerTest, OwnPartitionThenKeyThenTransactionDecides) {
+  EXPECT_EQ(PartitionOf({.key = "21", .partition = 5}, {.transaction = 3}, 97, false), 5);
+  EXPECT_EQ(PartitionOf({.key = "21"}, {.transaction = 3}, 97, false), JavaPartition("21", 97));
+  EXPECT_EQ(PartitionOf({}, {.transaction = 100}, 97, false), 3);
+}
+
+// Numbers of transactions begin again with each process.
+TEST(PartitionerTest, RepeatableRecordWithoutAKeyGoesByItsPosition) {
+  RecordPosition position;
+  position.position.commit_lsn = Lsn(7);
+  const Record record{.position = position};
+  EXPECT_EQ(PartitionOf(record, {.transaction = 1}, 97, true),
+            PartitionOf(record, {.transaction = 2}, 97, true));
+  EXPECT_NE(PartitionOf(record, {.transaction = 1}, 97, false),
+            PartitionOf(record, {.transaction = 2}, 97, false));
+}
+
 }  // namespace
 }  // namespace walrelay
