@@ -8,16 +8,15 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "auth/token_source.h"
 #include "base/check.h"
 #include "base/http_call.h"
 #include "base/log.h"
 #include "base/loopback.h"
-#include "base/secret_file.h"
 #include "base/text.h"
+#include "sinks/kafka/client/conf_property.h"
 #include "sinks/kafka/client/known_defects.h"
+#include "sinks/kafka/client/login.h"
 #include "sinks/kafka/client/timer_slack.h"
 #include "walrelay/config/kafka.h"
 #include "walrelay/config/pipeline.h"
@@ -92,34 +91,6 @@ constexpr Property kDefaults[] = {
     {"log.connection.close", "false"},
 };
 
-// All properties are set by name, so that librdkafka's own validation and its messages apply to
-// ours as well.
-absl::Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
-  char reason[512];
-  if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), reason, sizeof(reason)) ==
-      RD_KAFKA_CONF_OK) {
-    return absl::OkStatus();
-  }
-  std::string_view text = reason;
-  while (text.ends_with('\n')) {  // librdkafka ends some messages with a newline
-    text.remove_suffix(1);
-  }
-  return Error(ErrorCode::kKafkaConfiguration, Printable(text));
-}
-
-absl::Status SetIfGiven(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
-  return value.empty() ? absl::OkStatus() : Set(conf, name, value);
-}
-
-absl::Status SetSecret(rd_kafka_conf_t* conf, const std::string& name, const Secret& value,
-                       const std::string& file) {
-  if (!file.empty()) {
-    WR_ASSIGN_OR_RETURN(const Secret secret, ReadSecretFile(file));
-    return Set(conf, name, secret.Reveal());
-  }
-  return SetIfGiven(conf, name, value.Reveal());
-}
-
 // Tokens come from [kafka.oauth]: librdkafka's own sources depend on how it was built.
 bool ConfiguresTokens(std::string_view name) {
   return name.starts_with("sasl.oauthbearer.") || name == "enable.sasl.oauthbearer.unsecure.jwt";
@@ -159,7 +130,7 @@ absl::Status SetPassThrough(rd_kafka_conf_t* conf, const KafkaConfig& kafka) {
                    "[kafka.librdkafka] debug contexts all, security and conf "
                    "would write secrets to the log");
     }
-    WR_RETURN_IF_ERROR(Annotate(Set(conf, name, value),
+    WR_RETURN_IF_ERROR(Annotate(SetProperty(conf, name, value),
                                 fmt::format("[kafka.librdkafka] {}", Printable(name, 80))));
   }
   return absl::OkStatus();
@@ -184,57 +155,6 @@ void ForwardLog(const rd_kafka_t* client, int level, const char* facility, const
       message, {{"facility", facility}});
 }
 
-// librdkafka's name of the build feature that a mechanism needs; "" for an unknown mechanism.
-std::string_view FeatureOf(std::string_view mechanism) {
-  if (mechanism.starts_with("SCRAM-SHA-")) {
-    return "sasl_scram";
-  }
-  if (mechanism == "OAUTHBEARER" || mechanism == "AWS_MSK_IAM") {
-    return "sasl_oauthbearer";
-  }
-  return mechanism == "PLAIN" ? "sasl_plain" : mechanism == "GSSAPI" ? "sasl_gssapi" : "";
-}
-
-// librdkafka would reject the mechanism only when a client is created. Its list of features is
-// separated by commas.
-absl::Status CheckMechanism(const rd_kafka_conf_t& conf, std::string_view mechanism) {
-  const std::string_view feature = FeatureOf(mechanism);
-  const std::string features = fmt::format(",{},", ConfValue(conf, "builtin.features"));
-  if (mechanism.empty() ||
-      (!feature.empty() && features.find(fmt::format(",{},", feature)) != std::string::npos)) {
-    return absl::OkStatus();
-  }
-  return Error(ErrorCode::kKafkaLoginUnsupported,
-               feature.empty()
-                   ? fmt::format("kafka.sasl_mechanism \"{}\" is unknown; expected SCRAM-SHA-512, "
-                                 "SCRAM-SHA-256, PLAIN, OAUTHBEARER, AWS_MSK_IAM or GSSAPI",
-                                 Printable(mechanism, 80))
-                   : fmt::format("kafka.sasl_mechanism \"{}\": librdkafka {} was built without {}",
-                                 mechanism, LibrdkafkaVersion(), feature));
-}
-
-// "name=value" of each becomes two elements.
-std::vector<std::string> SplitExtensions(const std::vector<std::string>& extensions) {
-  std::vector<std::string> out;
-  for (const std::string& extension : extensions) {
-    const size_t end = extension.find('=');
-    out.push_back(extension.substr(0, end));
-    out.push_back(extension.substr(end + 1));
-  }
-  return out;
-}
-
-absl::Status SetLogin(const KafkaConfig& kafka, KafkaConf& conf) {
-  WR_RETURN_IF_ERROR(CheckMechanism(*conf, kafka.sasl_mechanism));
-  // Brokers know the IAM login as OAUTHBEARER, with a token that AWS defines.
-  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "sasl.mechanism",
-                                UsesTokens(kafka) ? "OAUTHBEARER" : kafka.sasl_mechanism));
-  WR_ASSIGN_OR_RETURN(conf.tokens.source, MakeTokenSource(kafka));
-  conf.tokens.extensions = SplitExtensions(kafka.oauth.extensions);
-  WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "sasl.username", kafka.sasl_username));
-  return SetSecret(conf.get(), "sasl.password", kafka.sasl_password, kafka.sasl_password_file);
-}
-
 // Both kinds of client: how to reach the brokers, and with which credentials.
 absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
   KafkaConf conf(rd_kafka_conf_new());
@@ -242,11 +162,12 @@ absl::StatusOr<KafkaConf> MakeCommonConf(const KafkaConfig& kafka) {
   // Only ForwardLog() reads it, as a constant.
   rd_kafka_conf_set_opaque(conf.get(), const_cast<PipelineIdentity*>(LogScope::Current()));
   for (const Property& property : kDefaults) {
-    WR_RETURN_IF_ERROR(Set(conf.get(), std::string(property.name), std::string(property.value)));
+    WR_RETURN_IF_ERROR(
+        SetProperty(conf.get(), std::string(property.name), std::string(property.value)));
   }
-  WR_RETURN_IF_ERROR(Set(conf.get(), "bootstrap.servers", kafka.bootstrap_servers));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "client.id", kafka.client_id));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "security.protocol", kafka.security_protocol));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "bootstrap.servers", kafka.bootstrap_servers));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "client.id", kafka.client_id));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "security.protocol", kafka.security_protocol));
   WR_RETURN_IF_ERROR(SetLogin(kafka, conf));
   WR_RETURN_IF_ERROR(SetIfGiven(conf.get(), "ssl.ca.location", kafka.ssl_ca_file));
   WR_RETURN_IF_ERROR(
@@ -265,12 +186,12 @@ absl::Status SetTransactions(const KafkaConfig& kafka, const std::string& transa
   WR_RETURN_IF_ERROR(CheckTransactionSupport(rd_kafka_version()));
   const int64_t timeout =
       std::chrono::ceil<std::chrono::milliseconds>(kafka.transaction_timeout).count();
-  WR_RETURN_IF_ERROR(Set(conf, "transactional.id", transactional_id));
-  WR_RETURN_IF_ERROR(Set(conf, "transaction.timeout.ms", std::to_string(timeout)));
+  WR_RETURN_IF_ERROR(SetProperty(conf, "transactional.id", transactional_id));
+  WR_RETURN_IF_ERROR(SetProperty(conf, "transaction.timeout.ms", std::to_string(timeout)));
   if (std::atoll(ConfValue(*conf, "socket.timeout.ms").c_str()) > timeout) {
-    WR_RETURN_IF_ERROR(Set(conf, "socket.timeout.ms", std::to_string(timeout)));
+    WR_RETURN_IF_ERROR(SetProperty(conf, "socket.timeout.ms", std::to_string(timeout)));
   }
-  return Set(conf, "isolation.level", "read_uncommitted");
+  return SetProperty(conf, "isolation.level", "read_uncommitted");
 }
 
 // The host of "PROTOCOL://host:port"; protocol and port may be missing.
@@ -350,23 +271,25 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
                                            int64_t max_batch_bytes,
                                            const std::string& transactional_id) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeCommonConf(kafka));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "compression.codec", kafka.compression));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "message.max.bytes", std::to_string(kafka.max_record_bytes)));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "batch.size", std::to_string(max_batch_bytes)));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "compression.codec", kafka.compression));
+  WR_RETURN_IF_ERROR(
+      SetProperty(conf.get(), "message.max.bytes", std::to_string(kafka.max_record_bytes)));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "batch.size", std::to_string(max_batch_bytes)));
   // The relay's own window is the effective limit; librdkafka's queue must not be smaller.
   WR_RETURN_IF_ERROR(
-      Set(conf.get(), "queue.buffering.max.messages",
-          std::to_string(std::max<int64_t>(pipeline.max_in_flight_records * 2, 1000))));
+      SetProperty(conf.get(), "queue.buffering.max.messages",
+                  std::to_string(std::max<int64_t>(pipeline.max_in_flight_records * 2, 1000))));
   // 2 GiB, so that pipeline.max_in_flight_bytes is the effective limit.
-  WR_RETURN_IF_ERROR(Set(conf.get(), "queue.buffering.max.kbytes", "2097151"));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "queue.buffering.max.kbytes", "2097151"));
   WR_RETURN_IF_ERROR(SetPassThrough(conf.get(), kafka));
   // A request for a topic's metadata would let the brokers create it.
   if (kafka.topics.create != CreateTopics::kNever) {
-    WR_RETURN_IF_ERROR(Set(conf.get(), "allow.auto.create.topics", "false"));
+    WR_RETURN_IF_ERROR(SetProperty(conf.get(), "allow.auto.create.topics", "false"));
   }
   // Last: librdkafka applies the properties in this order, so nothing set before can change them.
   for (const Property& property : kGuarantees) {
-    WR_RETURN_IF_ERROR(Set(conf.get(), std::string(property.name), std::string(property.value)));
+    WR_RETURN_IF_ERROR(
+        SetProperty(conf.get(), std::string(property.name), std::string(property.value)));
   }
   if (!transactional_id.empty()) {
     WR_RETURN_IF_ERROR(SetTransactions(kafka, transactional_id, conf.get()));
@@ -379,25 +302,13 @@ absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka) {
   WR_ASSIGN_OR_RETURN(KafkaConf conf, MakeCommonConf(kafka));
   WR_RETURN_IF_ERROR(SetPassThrough(conf.get(), kafka));
   // The group is never joined: partitions are assigned manually. librdkafka requires a name.
-  WR_RETURN_IF_ERROR(Set(conf.get(), "group.id", "walrelay-reader"));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "enable.auto.commit", "false"));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "auto.offset.reset", "earliest"));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "allow.auto.create.topics", "false"));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "isolation.level", "read_committed"));
-  WR_RETURN_IF_ERROR(Set(conf.get(), "enable.partition.eof", "true"));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "group.id", "walrelay-reader"));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "enable.auto.commit", "false"));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "auto.offset.reset", "earliest"));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "allow.auto.create.topics", "false"));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "isolation.level", "read_committed"));
+  WR_RETURN_IF_ERROR(SetProperty(conf.get(), "enable.partition.eof", "true"));
   return conf;
-}
-
-// librdkafka returns the size with the final zero byte first.
-std::string ConfValue(const rd_kafka_conf_t& conf, const char* name) {
-  size_t size = 0;
-  if (rd_kafka_conf_get(&conf, name, nullptr, &size) != RD_KAFKA_CONF_OK || size == 0) {
-    return "";
-  }
-  std::string value(size, '\0');
-  rd_kafka_conf_get(&conf, name, value.data(), &size);
-  value.resize(std::strlen(value.c_str()));
-  return value;
 }
 
 // On failure the configuration stays ours, and is destroyed with `conf`.
@@ -427,7 +338,8 @@ absl::Status CheckClient(rd_kafka_type_t type, const rd_kafka_conf_t& conf) {
   // GSSAPI is the default, also of a configuration without a login.
   const std::string protocol = ConfValue(conf, "security.protocol");
   if (protocol.starts_with("sasl_") && ConfValue(conf, "sasl.mechanisms") == "GSSAPI") {
-    WR_RETURN_IF_ERROR(Set(copy.get(), "security.protocol", protocol.substr(std::strlen("sasl_"))));
+    WR_RETURN_IF_ERROR(
+        SetProperty(copy.get(), "security.protocol", protocol.substr(std::strlen("sasl_"))));
   }
   return MakeClient(type, std::move(copy)).status();
 }

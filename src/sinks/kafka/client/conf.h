@@ -39,9 +39,6 @@ absl::StatusOr<KafkaConf> MakeProducerConf(const KafkaConfig& kafka, const Pipel
 // partition. Same errors as for a producer.
 absl::StatusOr<KafkaConf> MakeConsumerConf(const KafkaConfig& kafka);
 
-// The value of a property; "" if it is not set. Passwords are not masked.
-std::string ConfValue(const rd_kafka_conf_t& conf, const char* name);
-
 // Creates a client with this configuration. Errors: WR-4006.
 // Takes `conf`, also after an error. Starts librdkafka's threads and, for a login with tokens, that
 // of the TokenRefresher; does not wait for a broker. Destroying the client waits for those threads.

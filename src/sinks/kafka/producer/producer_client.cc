@@ -18,6 +18,7 @@
 #include "base/system_clock.h"
 #include "sinks/kafka/client/cluster_info.h"
 #include "sinks/kafka/client/conf.h"
+#include "sinks/kafka/client/conf_property.h"
 #include "sinks/kafka/topics/topic_creation.h"
 #include "walrelay/error.h"
 #include "walrelay/secret.h"

@@ -4,6 +4,7 @@
 
 #include "fakes/status_matchers.h"
 #include "fakes/temporary_directory.h"
+#include "sinks/kafka/client/conf_property.h"
 #include "walrelay/config.h"
 
 namespace walrelay {
@@ -38,14 +39,6 @@ class KafkaConfTest : public ::testing::Test {
   PipelineConfig pipeline_;
   testing::TemporaryDirectory directory_;
 };
-
-// librdkafka ends this error message with a line feed.
-TEST_F(KafkaConfTest, ErrorIsOneLine) {
-  PassThrough("queue.buffering.max.ms", "-1");
-  const auto conf = Make();
-  ASSERT_FALSE(conf.ok());
-  EXPECT_EQ(std::string(conf.status().message()).find("x0a"), std::string::npos) << conf.status();
-}
 
 TEST_F(KafkaConfTest, GuaranteesAreSet) {
   EXPECT_EQ(Get("enable.idempotence"), "true");
@@ -265,32 +258,6 @@ TEST_F(KafkaTransportTest, TlsWithoutVerificationIsInsecure) {
 TEST_F(KafkaTransportTest, AllowInsecureDisablesTheCheck) {
   kafka_.allow_insecure = true;
   EXPECT_THAT(Check("kafka:9092"), IsOk());
-}
-
-TEST_F(KafkaConfTest, IamLoginIsSentAsOauthbearer) {
-  kafka_.security_protocol = "SASL_SSL";
-  kafka_.sasl_mechanism = "AWS_MSK_IAM";
-  kafka_.aws.region = "eu-west-1";
-  const auto conf = Make();
-  ASSERT_THAT(conf, IsOk());
-  EXPECT_EQ(ConfValue(**conf, "sasl.mechanisms"), "OAUTHBEARER");
-  EXPECT_NE(conf->tokens.source, nullptr);
-}
-
-TEST_F(KafkaConfTest, ExtensionsAreSplitIntoNamesAndValues) {
-  kafka_.sasl_mechanism = "OAUTHBEARER";
-  kafka_.oauth = {.token_file = "/token", .extensions = {"logicalCluster=lkc-1", "b=c=d"}};
-  const auto conf = Make();
-  ASSERT_THAT(conf, IsOk());
-  EXPECT_EQ(conf->tokens.extensions,
-            (std::vector<std::string>{"logicalCluster", "lkc-1", "b", "c=d"}));
-}
-
-TEST_F(KafkaConfTest, UnknownMechanismIsUnsupported) {
-  for (const char* mechanism : {"NTLM", "scram-sha-512", "OAUTHBEARER2"}) {
-    kafka_.sasl_mechanism = mechanism;
-    EXPECT_THAT(Make(), HasError(ErrorCode::kKafkaLoginUnsupported)) << mechanism;
-  }
 }
 
 TEST_F(KafkaConfTest, SourcesOfTokensOfLibrdkafkaAreUnsupported) {

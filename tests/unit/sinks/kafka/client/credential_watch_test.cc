@@ -10,6 +10,7 @@
 #include "fakes/status_matchers.h"
 #include "fakes/temporary_directory.h"
 #include "sinks/kafka/client/conf.h"
+#include "sinks/kafka/client/conf_property.h"
 #include "sinks/kafka/client/handles.h"
 #include "walrelay/config.h"
 
