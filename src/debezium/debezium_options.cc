@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "debezium/column_mappers.h"
+#include "debezium/converter_options.h"
 #include "debezium/debezium_rules.h"
 #include "walrelay/config/outbox_table.h"
 #include "walrelay/error.h"
@@ -76,14 +75,6 @@ constexpr PropertyRule kIgnoredRouterOptions[] = {
     {"negate", "belongs to the predicate"},
 };
 
-// Options of which walrelay supports one value: another would silently change bytes.
-struct FixedOption {
-  std::string_view name;
-  std::string_view value;
-  std::string_view reason;
-  std::string_view setting = "";  // the setting with which an operator can override
-};
-
 constexpr FixedOption kFixedRouterOptions[] = {
     {"field.name.adjustment.mode", "none", "Debezium loses the value of each member it renames"},
     {"table.field.payload", "payload",
@@ -106,13 +97,6 @@ constexpr FixedOption kFixedConnectorOptions[] = {
      "on_error.value"},
 };
 
-// Options of a converter, without its name. "schemas.enable" is handled with the converter itself.
-constexpr FixedOption kFixedConverterOptions[] = {
-    {"decimal.format", "base64", "walrelay writes decimals as base64"},
-    {"replace.null.with.default", "true", "walrelay represents NULL as the column's default"},
-    {"converter.encoding", "utf-8", "walrelay writes text as UTF-8"},
-};
-
 // An unknown value is refused, not ignored: Debezium would reject it as well.
 PropertyResult Meant(const TranslatedOption& option, const std::string& value,
                      DebeziumTranslation& out) {
@@ -127,26 +111,6 @@ PropertyResult Meant(const TranslatedOption& option, const std::string& value,
     }
   }
   return Refused(fmt::format("\"{}\": unknown value in Debezium", Printable(value, 80)));
-}
-
-// Case does not matter, as in Debezium's EnumeratedValue.
-PropertyResult Checked(const FixedOption& fixed, const std::string& value) {
-  return JavaLower(value) == fixed.value ? Equivalent("same behaviour")
-                                         : Refused(fmt::format("\"{}\" is not supported: {}",
-                                                               Printable(value, 80), fixed.reason),
-                                                   std::string(fixed.setting));
-}
-
-// nullopt if the name is not in the table.
-template <size_t N>
-std::optional<PropertyResult> CheckedAmong(const FixedOption (&options)[N], std::string_view name,
-                                           const std::string& value) {
-  for (const FixedOption& fixed : options) {
-    if (fixed.name == name) {
-      return Checked(fixed, value);
-    }
-  }
-  return std::nullopt;
 }
 
 // column:placement[:alias]
@@ -183,85 +147,6 @@ PropertyResult TranslatePlacements(const std::string& value, DebeziumTranslation
     out.placements.push_back(*std::move(placement));
   }
   return Translated("[[source.placement]]");
-}
-
-// The format of a converter class and its schemas.enable; "" for an unknown class.
-std::string_view FormatOf(std::string_view converter, const DebeziumOptions& options,
-                          const std::string& prefix) {
-  if (converter.ends_with("StringConverter")) {
-    return "string";
-  }
-  if (converter.ends_with("JsonConverter")) {
-    // JsonConverter's default of schemas.enable is true.
-    const bool enabled = JavaLower(ValueOr(options, prefix + ".schemas.enable", "")) != "false";
-    return enabled ? "json_schema" : "json";
-  }
-  const bool bytes = converter.ends_with("ByteArrayConverter") ||
-                     converter.ends_with("BinaryDataConverter") ||
-                     converter.ends_with("ByteBufferConverter");
-  return bytes ? "bytes" : "";
-}
-
-constexpr std::string_view kDelegate = ".delegate.converter.type";
-
-// "value.converter" and all properties with this prefix.
-std::optional<PropertyResult> TranslateConverter(std::string_view part, std::string_view name,
-                                                 const std::string& value,
-                                                 const DebeziumOptions& connector,
-                                                 DebeziumTranslation& out) {
-  const std::string converter = fmt::format("{}.converter", part);
-  const std::string delegate = converter + std::string(kDelegate);
-  if (name == converter || name == delegate) {
-    const std::string setting =
-        fmt::format("format.{}{}", part, name == delegate ? "_delegate" : "");
-    const std::string_view format = FormatOf(JavaTrim(value), connector, std::string(name));
-    return format.empty()
-               ? Refused(fmt::format("walrelay does not support \"{}\"", Printable(value, 120)),
-                         setting)
-               : out.Set(setting, std::string(format));
-  }
-  // The options of a delegate are those of a converter, under the delegate's prefix.
-  const std::string& owner_name = name.starts_with(delegate + ".") ? delegate : converter;
-  const std::string_view option = name.substr(std::min(owner_name.size() + 1, name.size()));
-  const std::string owner = JavaTrim(ValueOr(connector, owner_name, ""));
-  const std::string_view format = FormatOf(owner, connector, owner_name);
-  if (format.empty() && !owner.empty()) {
-    return Meaningless("an option of a refused converter");
-  }
-  if (option == "schemas.cache.size" || option == "converter.type") {
-    return Meaningless("only concerns the internals of Connect's converter");
-  }
-  // Only JsonConverter, Debezium Server's default, has more options.
-  if (format == "bytes" || (format == "string" && option != "converter.encoding")) {
-    return Meaningless("this converter has no such option");
-  }
-  if (option == "schemas.enable") {
-    return Translated(fmt::format("format.{}", part), "decides between json and json_schema");
-  }
-  if (const auto fixed = CheckedAmong(kFixedConverterOptions, option, value)) {
-    return fixed;
-  }
-  return Refused("unknown option of a converter");
-}
-
-// walrelay has one format of headers; the options of other converters have nothing to apply to.
-PropertyResult TranslateHeaderConverter(std::string_view name, const std::string& value,
-                                        DebeziumTranslation& out) {
-  const std::string converter = JavaTrim(value);
-  if (name != "header.converter") {
-    return Meaningless("an option of the header converter");
-  }
-  if (converter.ends_with("SimpleHeaderConverter")) {
-    return out.Set("format.headers", "simple");
-  }
-  if (converter.ends_with("StringConverter")) {
-    return out.Set("format.headers", "simple",
-                   "same bytes for text, numbers and booleans; arrays and bytea differ");
-  }
-  return Refused(
-      fmt::format("\"{}\": walrelay writes headers as SimpleHeaderConverter does, or unchanged",
-                  Printable(value, 120)),
-      "format.headers");
 }
 
 // Updates and deletes are never events; inserts must not be skipped, truncates must be.
@@ -338,13 +223,8 @@ std::optional<PropertyResult> TranslateRouterOption(std::string_view name, const
 std::optional<PropertyResult> TranslateFormatOption(std::string_view name, const std::string& value,
                                                     const DebeziumOptions& connector,
                                                     DebeziumTranslation& out) {
-  for (const std::string_view part : {"key", "value"}) {
-    if (name.starts_with(fmt::format("{}.converter", part))) {
-      return TranslateConverter(part, name, value, connector, out);
-    }
-  }
-  if (name.starts_with("header.converter")) {
-    return TranslateHeaderConverter(name, value, out);
+  if (auto converter = TranslateConverterOption(name, value, connector, out)) {
+    return converter;
   }
   if (name == "topic.prefix") {
     return out.Set("format.schema_prefix", value);

@@ -1,8 +1,12 @@
 // Rows of the tables that translate a connector's properties.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+
+#include "debezium/debezium_translation.h"
 
 namespace walrelay {
 
@@ -26,5 +30,18 @@ inline const PropertyRule* FindRule(std::span<const PropertyRule> rules, std::st
   }
   return nullptr;
 }
+
+// Options of which walrelay supports one value: another would silently change bytes.
+struct FixedOption {
+  std::string_view name;
+  std::string_view value;
+  std::string_view reason;
+  std::string_view setting = "";  // the setting with which an operator can override
+};
+
+// The result of an option of the table: equivalent with the value of its row, and refused with any
+// other. nullopt if the name is not in the table.
+std::optional<PropertyResult> CheckedAmong(std::span<const FixedOption> options,
+                                           std::string_view name, const std::string& value);
 
 }  // namespace walrelay

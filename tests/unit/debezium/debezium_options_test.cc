@@ -96,22 +96,6 @@ TEST_F(DebeziumOptionsTest, PlacementsKeepOrderAndDuplicates) {
   EXPECT_THAT(told, ElementsAre("type/0/type", "a/1/x", "p/2/zzz", "type/0/type"));
 }
 
-TEST_F(DebeziumOptionsTest, ConvertersBecomeFormats) {
-  connector_ = {
-      {"key.converter", "org.apache.kafka.connect.storage.StringConverter"},
-      {"value.converter", "io.debezium.converters.BinaryDataConverter"},
-      {"value.converter.delegate.converter.type", "org.apache.kafka.connect.json.JsonConverter"},
-      {"value.converter.delegate.converter.type.schemas.enable", "false"}};
-  const Config config = Translate();
-  EXPECT_EQ(config.format.key.format, Format::kString);
-  EXPECT_EQ(config.format.value.format, Format::kBytes);
-  EXPECT_EQ(config.format.value.delegate, Delegate::kJson);
-  connector_ = {{"value.converter", "org.apache.kafka.connect.json.JsonConverter"}};
-  EXPECT_EQ(Translate().format.value.format, Format::kJsonSchema);
-  connector_ = {{"value.converter", "io.confluent.connect.avro.AvroConverter"}};
-  EXPECT_THAT(TryTranslate(), HasError(ErrorCode::kConfigValue, "AvroConverter"));
-}
-
 TEST_F(DebeziumOptionsTest, ValuesThatDebeziumRefusesAreRefused) {
   ExpectRefused("table.op.invalid.behavior", "invalidOption");
   ExpectRefused("route.tombstone.on.empty.payload", "yes");

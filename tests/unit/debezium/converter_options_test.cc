@@ -1,0 +1,56 @@
+#include "debezium/converter_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes/status_matchers.h"
+#include "walrelay/config.h"
+
+namespace walrelay {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ConverterOptionsTest : public ::testing::Test {
+ protected:
+  Config Translate() {
+    translation_ = {};
+    for (const auto& [name, value] : connector_) {
+      const auto result = TranslateConverterOption(name, value, connector_, translation_);
+      EXPECT_TRUE(result && result->outcome == PropertyOutcome::kTranslated) << name;
+    }
+    Config config;
+    EXPECT_THAT(ApplyTranslation(translation_, config), IsOk());
+    return config;
+  }
+
+  DebeziumOptions connector_;
+  DebeziumTranslation translation_;
+};
+
+TEST_F(ConverterOptionsTest, ConvertersBecomeFormats) {
+  connector_ = {
+      {"key.converter", "org.apache.kafka.connect.storage.StringConverter"},
+      {"value.converter", "io.debezium.converters.BinaryDataConverter"},
+      {"value.converter.delegate.converter.type", "org.apache.kafka.connect.json.JsonConverter"},
+      {"value.converter.delegate.converter.type.schemas.enable", "false"}};
+  const Config config = Translate();
+  EXPECT_EQ(config.format.key.format, Format::kString);
+  EXPECT_EQ(config.format.value.format, Format::kBytes);
+  EXPECT_EQ(config.format.value.delegate, Delegate::kJson);
+  connector_ = {{"value.converter", "org.apache.kafka.connect.json.JsonConverter"}};
+  EXPECT_EQ(Translate().format.value.format, Format::kJsonSchema);
+  connector_ = {{"value.converter", "io.confluent.connect.avro.AvroConverter"}};
+  const auto refused = TranslateConverterOption("value.converter", connector_["value.converter"],
+                                                connector_, translation_);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->outcome, PropertyOutcome::kRefused);
+  EXPECT_THAT(refused->note, HasSubstr("AvroConverter"));
+}
+
+TEST_F(ConverterOptionsTest, OtherPropertiesAreNotTranslated) {
+  EXPECT_FALSE(TranslateConverterOption("converters", "geo", connector_, translation_).has_value());
+}
+
+}  // namespace
+}  // namespace walrelay
