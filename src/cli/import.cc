@@ -8,6 +8,7 @@
 #include "cli/new_file.h"
 #include "config/loader.h"
 #include "debezium/debezium_import.h"
+#include "debezium/debezium_report.h"
 #include "route/topic_router.h"
 #include "walrelay/config.h"
 

@@ -2,6 +2,7 @@
 
 #include "debezium/debezium_file.h"
 #include "debezium/debezium_import.h"
+#include "debezium/debezium_report.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

@@ -1,13 +1,13 @@
 #include "debezium/debezium_import.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "base/text.h"
 #include "debezium/column_mappers.h"
+#include "debezium/connector_transforms.h"
 #include "debezium/debezium_file.h"
 #include "debezium/debezium_options.h"
 #include "debezium/debezium_producer.h"
@@ -24,13 +24,6 @@ namespace {
 constexpr std::string_view kTransforms = "transforms.";
 constexpr std::string_view kProducer = "producer.override.";
 constexpr std::string_view kWorkersOwn = "only concerns the Connect worker itself";
-
-// A transform that is not the router, nor the decoder that walrelay has, too.
-struct OtherTransform {
-  std::string alias;
-  std::string type;
-  bool precedes_router;
-};
 
 bool StartsWithAny(std::string_view name, std::initializer_list<std::string_view> beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
@@ -69,7 +62,10 @@ class Importer {
       }
     }
     WR_RETURN_IF_ERROR(CheckClass());
-    WR_RETURN_IF_ERROR(FindRouter());
+    WR_ASSIGN_OR_RETURN(transforms_, ConnectorTransforms::Find(all_));
+    if (!transforms_.decoder().empty()) {
+      out_.translation.settings["format.message_nulls"] = "ignore";
+    }
     SelectTables();
     TranslateAll();
     FinishSource(all_, out_.translation);
@@ -159,31 +155,8 @@ class Importer {
                  "keep other connectors in Connect.");
   }
 
-  // Finds the router's transform by its class; its alias is arbitrary.
-  absl::Status FindRouter() {
-    for (const std::string& entry : JavaSplit(ValueOr(all_, "transforms", ""), ',')) {
-      const std::string alias = JavaTrim(entry);
-      const std::string type = ValueOr(all_, fmt::format("transforms.{}.type", alias), "");
-      // A second router, or a decoder behind the router, counts as another transform.
-      if (router_.empty() && type.ends_with(".outbox.EventRouter")) {
-        router_ = fmt::format("transforms.{}.", alias);
-      } else if (router_.empty() && type.ends_with(".DecodeLogicalDecodingMessageContent")) {
-        decoder_ = fmt::format("transforms.{}.", alias);
-        out_.translation.settings["format.message_nulls"] = "ignore";
-      } else if (!alias.empty()) {
-        others_.push_back({alias, type, router_.empty()});
-      }
-    }
-    return router_.empty()
-               ? Error(
-                     ErrorCode::kConnectorRefused,
-                     "no transform of this connector is io.debezium.transforms.outbox.EventRouter",
-                     "walrelay replaces an outbox connector; keep other connectors in Connect.")
-               : absl::OkStatus();
-  }
-
   void SelectTables() {
-    tables_.emplace(all_, router_, !decoder_.empty());
+    tables_.emplace(all_, transforms_.router(), !transforms_.decoder().empty());
     if (tables_->tables().size() > 1) {
       out_.translation.tables = tables_->tables();
     } else if (tables_->tables().size() == 1) {
@@ -197,7 +170,7 @@ class Importer {
     std::vector<std::optional<PropertyResult>> results(file_.properties.size());
     for (const bool of_router : {true, false}) {
       for (size_t i = 0; i < results.size(); ++i) {
-        if (file_.properties[i].name.starts_with(router_) == of_router) {
+        if (file_.properties[i].name.starts_with(transforms_.router()) == of_router) {
           results[i] = Translate(file_.properties[i]);
         }
       }
@@ -235,17 +208,18 @@ class Importer {
       return *std::move(result);
     }
     if (name == "transforms") {
-      return TranslateTransforms();
+      return transforms_.TranslateList();
     }
     std::optional<PropertyResult> result;
-    if (name.starts_with(router_)) {
-      result = TranslateRouterOption(name.substr(router_.size()), property.value, out);
-    } else if (!decoder_.empty() && name.starts_with(decoder_)) {
-      result = TranslateMessageDecoderOption(name.substr(decoder_.size()), property.value, out);
-    } else if (!decoder_.empty() && name == "message.prefix.include.list") {
+    if (name.starts_with(transforms_.router())) {
+      result = TranslateRouterOption(name.substr(transforms_.router().size()), property.value, out);
+    } else if (!transforms_.decoder().empty() && name.starts_with(transforms_.decoder())) {
+      result = TranslateMessageDecoderOption(name.substr(transforms_.decoder().size()),
+                                             property.value, out);
+    } else if (!transforms_.decoder().empty() && name == "message.prefix.include.list") {
       result = TranslateMessagePrefixes(property.value, out);
     } else if (name.starts_with(kTransforms)) {
-      result = TranslateOther(name.substr(kTransforms.size()));
+      result = transforms_.TranslateOther(name.substr(kTransforms.size()), *tables_);
     } else if (name.starts_with(kProducer)) {
       result = TranslateProducerOption(name.substr(kProducer.size()), property, producer_, out);
     } else {
@@ -261,36 +235,6 @@ class Importer {
                   : Refused("unknown to walrelay; remove it if nothing depends on it");
   }
 
-  // Each other transform is reported in one line, that of its type.
-  PropertyResult TranslateTransforms() const {
-    for (const OtherTransform& other : others_) {
-      if (other.type.empty()) {
-        return Refused(fmt::format("\"{}\" has no type", Printable(other.alias, 60)));
-      }
-    }
-    return Equivalent(others_.empty() ? "the router is the only transform"
-                                      : "the router; see the other transforms' types");
-  }
-
-  // A transform may change the records in any way, so walrelay can replace only the router. One
-  // that never meets a record of the outbox tables changes nothing. `option`: "ALIAS.NAME".
-  PropertyResult TranslateOther(std::string_view option) const {
-    const auto other = std::find_if(others_.begin(), others_.end(), [&](const auto& each) {
-      return option.starts_with(each.alias + ".");
-    });
-    if (other == others_.end()) {
-      return Meaningless("belongs to no transform of the list");
-    }
-    const std::string prefix = fmt::format("{}{}.", kTransforms, other->alias);
-    if (other->precedes_router && tables_->ReachOf(prefix) == Reach::kNone) {
-      return Equivalent("its predicate is false for every record of the outbox tables");
-    }
-    return option == other->alias + ".type"
-               ? Refused(fmt::format("walrelay has no transform other than the router: {} ({})",
-                                     Printable(other->alias, 60), Printable(other->type, 120)))
-               : Meaningless("belongs to a refused transform");
-  }
-
   // A property that is absent, but whose default would decide what is published.
   void Miss(const std::string& name, const std::string& setting, std::string_view what) {
     out_.properties.push_back({name, Refused(fmt::format("not set: {}", what), setting)});
@@ -299,7 +243,7 @@ class Importer {
   // Debezium supports messages without a table too: its publication then has no tables.
   void CheckMessagesAndTables() {
     auto& translation = out_.translation;
-    if (!decoder_.empty() && !Has("message.prefix.include.list")) {
+    if (!transforms_.decoder().empty() && !Has("message.prefix.include.list")) {
       Miss("message.prefix.include.list", "source.message_prefixes",
            "without it the connector reads every message; name the prefix");
     }
@@ -310,7 +254,7 @@ class Importer {
                                           });
     const bool no_tables =
         JavaLower(ValueOr(all_, "publication.autocreate.mode", "")) == "no_tables";
-    if (!names_tables && !decoder_.empty() && no_tables) {
+    if (!names_tables && !transforms_.decoder().empty() && no_tables) {
       translation.settings["source.table"] = "";
     } else if (!names_tables) {
       Miss("table.include.list", "source.table",
@@ -352,8 +296,9 @@ class Importer {
   void AllowWithoutEffect() {
     for (ImportedProperty& property : out_.properties) {
       if (property.result.outcome == PropertyOutcome::kRefused) {
-        const std::string_view reason = WhyWithoutEffect(ConnectName(property.name), all_, router_,
-                                                         out_.translation, input_.overrides);
+        const std::string_view reason =
+            WhyWithoutEffect(ConnectName(property.name), all_, transforms_.router(),
+                             out_.translation, input_.overrides);
         if (!reason.empty()) {
           property.result = Equivalent(std::string(reason));
         }
@@ -392,9 +337,7 @@ class Importer {
   const ImportInput& input_;
   DebeziumOptions all_;
   DebeziumOptions producer_;  // names without the prefix
-  std::string router_;        // "transforms.outbox."
-  std::string decoder_;       // prefix of the message decoder's options; "": no decoder
-  std::vector<OtherTransform> others_;
+  ConnectorTransforms transforms_;
   std::optional<DebeziumTables> tables_;  // once the router is known
   DebeziumImport out_;
 };
@@ -410,31 +353,6 @@ size_t DebeziumImport::Count(PropertyOutcome outcome) const {
 absl::StatusOr<DebeziumImport> ImportDebezium(const ImportInput& input) {
   WR_ASSIGN_OR_RETURN(DebeziumFile file, ReadDebeziumFile(input.connector));
   return Importer(std::move(file), input).Run();
-}
-
-// All refusals at once, so that an operator need not find them one by one.
-absl::Status RefusalOf(const DebeziumImport& import) {
-  std::vector<std::string> refused;
-  std::vector<std::string> settings;
-  for (const ImportedProperty& property : import.properties) {
-    if (property.result.outcome == PropertyOutcome::kRefused) {
-      refused.push_back(fmt::format("{}: {}", Printable(property.name, 120), property.result.note));
-      if (!property.result.setting.empty()) {
-        settings.push_back(property.result.setting);
-      }
-    }
-  }
-  if (refused.empty()) {
-    return absl::OkStatus();
-  }
-  std::sort(settings.begin(), settings.end());
-  settings.erase(std::unique(settings.begin(), settings.end()), settings.end());
-  const std::string choose = settings.empty()
-                                 ? "Change"
-                                 : fmt::format("Choose values: --set {}=…. For the rest change",
-                                               fmt::join(settings, "=… --set "));
-  return Error(ErrorCode::kConnectorRefused, fmt::format("{}", fmt::join(refused, "; ")),
-               choose + " the connector's file, or see walrelay import debezium --allow-lossy.");
 }
 
 }  // namespace walrelay

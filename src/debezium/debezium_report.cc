@@ -1,4 +1,4 @@
-// The output of an import: walrelay.toml and the report.
+#include "debezium/debezium_report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -149,6 +149,31 @@ std::string ReportLine(const ImportedProperty& property, size_t width) {
 }
 
 }  // namespace
+
+// All refusals at once, so that an operator need not find them one by one.
+absl::Status RefusalOf(const DebeziumImport& import) {
+  std::vector<std::string> refused;
+  std::vector<std::string> settings;
+  for (const ImportedProperty& property : import.properties) {
+    if (property.result.outcome == PropertyOutcome::kRefused) {
+      refused.push_back(fmt::format("{}: {}", Printable(property.name, 120), property.result.note));
+      if (!property.result.setting.empty()) {
+        settings.push_back(property.result.setting);
+      }
+    }
+  }
+  if (refused.empty()) {
+    return absl::OkStatus();
+  }
+  std::sort(settings.begin(), settings.end());
+  settings.erase(std::unique(settings.begin(), settings.end()), settings.end());
+  const std::string choose = settings.empty()
+                                 ? "Change"
+                                 : fmt::format("Choose values: --set {}=…. For the rest change",
+                                               fmt::join(settings, "=… --set "));
+  return Error(ErrorCode::kConnectorRefused, fmt::format("{}", fmt::join(refused, "; ")),
+               choose + " the connector's file, or see walrelay import debezium --allow-lossy.");
+}
 
 std::string ImportedToml(const DebeziumImport& import, bool with_secrets) {
   return ImportWriter(import, with_secrets).Write();

@@ -7,6 +7,7 @@
 
 #include "config/loader.h"
 #include "config/option.h"
+#include "debezium/debezium_report.h"
 #include "fakes/config_fixture.h"
 #include "fakes/status_matchers.h"
 #include "walrelay/config.h"
@@ -445,11 +446,6 @@ TEST_F(DebeziumImportTest, UnsupportedTransformIsRefusedInOneLine) {
   EXPECT_THAT(RefusalOf(import), HasError(ErrorCode::kConnectorRefused,
                                           "unwrap (io.debezium.transforms.ExtractNewRecordState)"));
   EXPECT_THAT(ResultOf(import, "transforms.unused.type")->note, HasSubstr("no transform"));
-}
-
-TEST_F(DebeziumImportTest, TransformWithoutATypeIsRefused) {
-  EXPECT_THAT(RefusalOf(Import(WithTransforms("unwrap, events", ""))),
-              HasError(ErrorCode::kConnectorRefused, "\"unwrap\" has no type"));
 }
 
 TEST_F(DebeziumImportTest, UnsupportedConverterIsRefusedInOneLine) {
