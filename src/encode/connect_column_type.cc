@@ -12,7 +12,7 @@
 #include "encode/column_datum.h"
 #include "encode/default_value.h"
 #include "encode/geometric_datum.h"
-#include "encode/structured_datum.h"
+#include "encode/temporal_column_type.h"
 #include "pgoutput/type_oids.h"
 #include "walrelay/config/format.h"
 #include "walrelay/error.h"
@@ -35,11 +35,6 @@ Scale ScaleOf(int32_t modifier) {
   return {packed >> 16 & 0xFFFF, packed & 0x7FF};
 }
 
-// Debezium's and Connect's logical types have version 1.
-Schema Named(SchemaType type, std::string name) {
-  return {.type = type, .name = std::move(name), .version = 1};
-}
-
 SchemaPtr Shared(Schema schema) {
   return std::make_shared<const Schema>(std::move(schema));
 }
@@ -48,14 +43,14 @@ SchemaPtr Shared(Schema schema) {
 void SetPreciseDecimal(int32_t modifier, ConnectColumnType& out, Schema& schema) {
   if (out.scale < 0) {
     out.form = ColumnForm::kVariableDecimal;
-    schema = Named(SchemaType::kStruct, "io.debezium.data.VariableScaleDecimal");
+    schema = NamedSchema(SchemaType::kStruct, "io.debezium.data.VariableScaleDecimal");
     schema.doc = "Variable scaled decimal";
     schema.fields = {{"scale", Shared({.type = SchemaType::kInt32})},
                      {"value", Shared({.type = SchemaType::kBytes})}};
     return;
   }
   out.form = ColumnForm::kDecimal;
-  schema = Named(SchemaType::kBytes, "org.apache.kafka.connect.data.Decimal");
+  schema = NamedSchema(SchemaType::kBytes, "org.apache.kafka.connect.data.Decimal");
   schema.parameters = {
       {"scale", fmt::format("{}", out.scale)},
       {"connect.decimal.precision", fmt::format("{}", ScaleOf(modifier).precision)}};
@@ -96,156 +91,6 @@ void SetBinary(BinaryMode mode, ConnectColumnType& out, Schema& schema) {
   }
 }
 
-// A type with the name that Debezium or Connect gives it.
-void Set(ColumnForm form, SchemaType type, std::string name, ConnectColumnType& out,
-         Schema& schema) {
-  out.form = form;
-  schema = Named(type, std::move(name));
-}
-
-void SetStructured(ColumnForm form, ConnectColumnType& out, Schema& schema) {
-  out.form = form;
-  schema = StructuredSchema(form);
-}
-
-void SetDate(TimeMode mode, ConnectColumnType& out, Schema& schema) {
-  switch (mode) {
-    case TimeMode::kConnect:
-      return Set(ColumnForm::kDate, SchemaType::kInt32, "org.apache.kafka.connect.data.Date", out,
-                 schema);
-    case TimeMode::kIsoString:
-      return Set(ColumnForm::kDateText, SchemaType::kString, "io.debezium.time.IsoDate", out,
-                 schema);
-    case TimeMode::kStructured:
-      return SetStructured(ColumnForm::kStructuredDate, out, schema);
-    default:
-      return Set(ColumnForm::kDate, SchemaType::kInt32, "io.debezium.time.Date", out, schema);
-  }
-}
-
-// `millis`: the column declares up to three fraction digits, which only the adaptive modes
-// consider.
-void SetTime(TimeMode mode, bool millis, ConnectColumnType& out, Schema& schema) {
-  switch (mode) {
-    case TimeMode::kConnect:
-      return Set(ColumnForm::kTimeMillis, SchemaType::kInt32, "org.apache.kafka.connect.data.Time",
-                 out, schema);
-    case TimeMode::kIsoString:
-      return Set(ColumnForm::kTimeText, SchemaType::kString, "io.debezium.time.IsoTime", out,
-                 schema);
-    case TimeMode::kNanoseconds:
-      return Set(ColumnForm::kTimeNanos, SchemaType::kInt64, "io.debezium.time.NanoTime", out,
-                 schema);
-    case TimeMode::kStructured:
-      return SetStructured(ColumnForm::kStructuredTime, out, schema);
-    case TimeMode::kAdaptive:
-      if (millis) {
-        return Set(ColumnForm::kTimeMillis, SchemaType::kInt32, "io.debezium.time.Time", out,
-                   schema);
-      }
-      [[fallthrough]];
-    case TimeMode::kAdaptiveTimeMicroseconds:
-    case TimeMode::kMicroseconds:
-      return Set(ColumnForm::kTimeMicros, SchemaType::kInt64, "io.debezium.time.MicroTime", out,
-                 schema);
-  }
-}
-
-void SetTimestamp(TimeMode mode, bool millis, ConnectColumnType& out, Schema& schema) {
-  switch (mode) {
-    case TimeMode::kConnect:
-      return Set(ColumnForm::kTimestampMillis, SchemaType::kInt64,
-                 "org.apache.kafka.connect.data.Timestamp", out, schema);
-    case TimeMode::kIsoString:
-      return Set(ColumnForm::kTimestampText, SchemaType::kString, "io.debezium.time.IsoTimestamp",
-                 out, schema);
-    case TimeMode::kNanoseconds:
-      return Set(ColumnForm::kTimestampNanos, SchemaType::kInt64, "io.debezium.time.NanoTimestamp",
-                 out, schema);
-    case TimeMode::kStructured:
-      return SetStructured(ColumnForm::kStructuredTimestamp, out, schema);
-    case TimeMode::kAdaptive:
-    case TimeMode::kAdaptiveTimeMicroseconds:
-      if (millis) {
-        return Set(ColumnForm::kTimestampMillis, SchemaType::kInt64, "io.debezium.time.Timestamp",
-                   out, schema);
-      }
-      [[fallthrough]];
-    case TimeMode::kMicroseconds:
-      return Set(ColumnForm::kTimestampMicros, SchemaType::kInt64,
-                 "io.debezium.time.MicroTimestamp", out, schema);
-  }
-}
-
-// The precision of an interval without seconds is 65535, as in the modifier.
-// From timestamp.c, intervaltypmodin(): the fields in the upper 16 bits, the precision in the
-// lower.
-int PrecisionOf(uint32_t type_oid, int32_t modifier) {
-  if (modifier < 0) {
-    return 6;
-  }
-  return type_oid == pgoutput::kIntervalOid ? modifier & 0xFFFF : modifier;
-}
-
-void SetInterval(const TypeModes& modes, ConnectColumnType& out, Schema& schema) {
-  if (modes.time == TimeMode::kStructured) {
-    return SetStructured(ColumnForm::kStructuredInterval, out, schema);
-  }
-  if (modes.interval == IntervalMode::kString) {
-    return Set(ColumnForm::kIntervalText, SchemaType::kString, "io.debezium.time.Interval", out,
-               schema);
-  }
-  Set(ColumnForm::kIntervalMicros, SchemaType::kInt64, "io.debezium.time.MicroDuration", out,
-      schema);
-}
-
-// Only the mode "structured" concerns types with a time zone.
-void SetTimeWithZone(TimeMode mode, ConnectColumnType& out, Schema& schema) {
-  if (mode == TimeMode::kStructured) {
-    return SetStructured(ColumnForm::kStructuredTimeWithZone, out, schema);
-  }
-  Set(ColumnForm::kTimeWithZone, SchemaType::kString, "io.debezium.time.ZonedTime", out, schema);
-}
-
-void SetTimestampWithZone(TimeMode mode, int32_t modifier, ConnectColumnType& out, Schema& schema) {
-  if (mode == TimeMode::kStructured) {
-    return SetStructured(ColumnForm::kStructuredTimestampWithZone, out, schema);
-  }
-  // Without a declared precision Postgres stores six digits.
-  out.fraction_digits = modifier >= 0 && modifier <= 6 ? modifier : 6;
-  Set(ColumnForm::kTimestampWithZone, SchemaType::kString, "io.debezium.time.ZonedTimestamp", out,
-      schema);
-}
-
-// False if the type is none of these.
-bool SetTemporal(uint32_t type_oid, int32_t modifier, const TypeModes& modes,
-                 ConnectColumnType& out, Schema& schema) {
-  const bool millis = modifier >= 0 && modifier <= 3;
-  out.precision = PrecisionOf(type_oid, modifier);
-  switch (type_oid) {
-    case pgoutput::kDateOid:
-      SetDate(modes.time, out, schema);
-      return true;
-    case pgoutput::kTimeOid:
-      SetTime(modes.time, millis, out, schema);
-      return true;
-    case pgoutput::kTimetzOid:
-      SetTimeWithZone(modes.time, out, schema);
-      return true;
-    case pgoutput::kTimestampOid:
-      SetTimestamp(modes.time, millis, out, schema);
-      return true;
-    case pgoutput::kTimestamptzOid:
-      SetTimestampWithZone(modes.time, modifier, out, schema);
-      return true;
-    case pgoutput::kIntervalOid:
-      SetInterval(modes, out, schema);
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Debezium 3.6 knows only the point.
 bool SetGeometric(uint32_t type_oid, DebeziumVersion version, ConnectColumnType& out,
                   Schema& schema) {
@@ -277,7 +122,8 @@ bool SetBits(uint32_t type_oid, int32_t length, ConnectColumnType& out, Schema& 
     schema.type = SchemaType::kBoolean;
     return true;
   }
-  Set(ColumnForm::kBits, SchemaType::kBytes, "io.debezium.data.Bits", out, schema);
+  out.form = ColumnForm::kBits;
+  schema = NamedSchema(SchemaType::kBytes, "io.debezium.data.Bits");
   constexpr int32_t kUnlimited = std::numeric_limits<int32_t>::max();
   schema.parameters = {{"length", fmt::format("{}", length < 0 ? kUnlimited : length)}};
   return true;
@@ -285,7 +131,9 @@ bool SetBits(uint32_t type_oid, int32_t length, ConnectColumnType& out, Schema& 
 
 void SetHstore(HstoreMode mode, ConnectColumnType& out, Schema& schema) {
   if (mode == HstoreMode::kJson) {
-    return Set(ColumnForm::kHstoreText, SchemaType::kString, "io.debezium.data.Json", out, schema);
+    out.form = ColumnForm::kHstoreText;
+    schema = NamedSchema(SchemaType::kString, "io.debezium.data.Json");
+    return;
   }
   out.form = ColumnForm::kHstoreMap;
   schema.type = SchemaType::kMap;
@@ -301,7 +149,7 @@ bool SetByName(std::string_view name, const TypeModes& modes, ConnectColumnType&
     return true;
   }
   if (name == "ltree") {
-    schema = Named(SchemaType::kString, "io.debezium.data.Ltree");
+    schema = NamedSchema(SchemaType::kString, "io.debezium.data.Ltree");
     return true;
   }
   return name == "citext" || name == "isbn";
@@ -332,17 +180,17 @@ bool SetUnknown(std::string_view name, const TypeModes& modes, ConnectColumnType
 bool SetText(uint32_t type_oid, Schema& schema) {
   switch (type_oid) {
     case pgoutput::kUuidOid:
-      schema = Named(SchemaType::kString, "io.debezium.data.Uuid");
+      schema = NamedSchema(SchemaType::kString, "io.debezium.data.Uuid");
       return true;
     case pgoutput::kJsonOid:
     case pgoutput::kJsonbOid:
-      schema = Named(SchemaType::kString, "io.debezium.data.Json");
+      schema = NamedSchema(SchemaType::kString, "io.debezium.data.Json");
       return true;
     case pgoutput::kXmlOid:
-      schema = Named(SchemaType::kString, "io.debezium.data.Xml");
+      schema = NamedSchema(SchemaType::kString, "io.debezium.data.Xml");
       return true;
     case pgoutput::kTsvectorOid:
-      schema = Named(SchemaType::kString, "io.debezium.data.Tsvector");
+      schema = NamedSchema(SchemaType::kString, "io.debezium.data.Tsvector");
       return true;
     case pgoutput::kTextOid:
     case pgoutput::kVarcharOid:
@@ -405,7 +253,7 @@ bool SetScalar(const ColumnTraits& column, uint32_t type_oid, const TypeModes& m
   out.type_oid = type_oid;
   // An enum's OID is assigned per database: only its labels show that it is one.
   if (!column.enum_labels.empty()) {
-    schema = Named(SchemaType::kString, "io.debezium.data.Enum");
+    schema = NamedSchema(SchemaType::kString, "io.debezium.data.Enum");
     schema.parameters = {{"allowed", fmt::format("{}", fmt::join(column.enum_labels, ","))}};
     return true;
   }
@@ -417,7 +265,7 @@ bool SetScalar(const ColumnTraits& column, uint32_t type_oid, const TypeModes& m
     SetDecimal(column.type_modifier, modes.decimal, out, schema);
     return true;
   }
-  return SetTemporal(type_oid, column.type_modifier, modes, out, schema) ||
+  return SetTemporalType(type_oid, column.type_modifier, modes, out, schema) ||
          SetText(type_oid, schema) || SetNumber(type_oid, out, schema) ||
          (!out.is_array && (SetBits(type_oid, column.type_modifier, out, schema) ||
                             SetGeometric(type_oid, modes.version, out, schema) ||

@@ -83,6 +83,11 @@ struct Schema {
   std::vector<SchemaField> fields;  // of kStruct
 };
 
+// A logical type of Debezium or Connect: they have version 1.
+inline Schema NamedSchema(SchemaType type, std::string name) {
+  return {.type = type, .name = std::move(name), .version = 1};
+}
+
 // The value that a reader of the schema sees: null is replaced by the default.
 inline const Datum& OrDefault(const Schema& schema, const Datum& datum) {
   return datum.is_null() && schema.default_value != nullptr ? *schema.default_value : datum;

@@ -173,7 +173,7 @@ absl::StatusOr<Datum> IntervalParts(std::string_view text, const ConnectColumnTy
 }  // namespace
 
 Schema StructuredSchema(ColumnForm form) {
-  Schema schema{.type = SchemaType::kStruct, .name = std::string(NameOf(form)), .version = 1};
+  Schema schema = NamedSchema(SchemaType::kStruct, std::string(NameOf(form)));
   if (form == ColumnForm::kStructuredInterval) {
     Append(IntervalMembers(), schema.fields);
   }

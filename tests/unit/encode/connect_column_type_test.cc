@@ -34,15 +34,6 @@ TEST(ColumnShapeTest, FormFollowsTheType) {
   EXPECT_EQ(FormOf(pgoutput::kDateOid), ColumnForm::kDate);
 }
 
-TEST(ColumnShapeTest, PrecisionDecidesTheUnitOfATime) {
-  EXPECT_EQ(FormOf(pgoutput::kTimestampOid), ColumnForm::kTimestampMicros);
-  EXPECT_EQ(FormOf(pgoutput::kTimestampOid, 3), ColumnForm::kTimestampMillis);
-  EXPECT_EQ(FormOf(pgoutput::kTimestampOid, 4), ColumnForm::kTimestampMicros);
-  EXPECT_EQ(FormOf(pgoutput::kTimeOid, 0), ColumnForm::kTimeMillis);
-  EXPECT_EQ(ShapeOf({.type_oid = pgoutput::kTimestamptzOid, .type_modifier = 3})->fraction_digits,
-            3);
-}
-
 TEST(ColumnShapeTest, DeclaredScaleDecidesTheFormOfANumeric) {
   EXPECT_EQ(FormOf(pgoutput::kNumericOid), ColumnForm::kVariableDecimal);
   EXPECT_EQ(FormOf(pgoutput::kNumericOid, (10 << 16 | 2) + 4), ColumnForm::kDecimal);
@@ -66,37 +57,6 @@ TEST(ColumnShapeTest, ArrayHasTheShapeOfItsElements) {
 
 TEST(ColumnShapeTest, TypeThatDebeziumWritesOtherwiseIsRefused) {
   EXPECT_THAT(ShapeOf({.type_oid = pgoutput::kFirstUserOid}), HasError(ErrorCode::kColumnType));
-}
-
-// The name of the column's schema, and its type if it has no name.
-std::string NameOf(uint32_t type_oid, const TypeModes& modes, int32_t modifier = -1) {
-  const auto shape = ShapeOf({.type_oid = type_oid, .type_modifier = modifier}, modes);
-  EXPECT_THAT(shape, IsOk());
-  return shape.ok() ? shape->schema->name : "";
-}
-
-TEST(ColumnShapeTest, TimeModeDecidesTheNamesOfDatesAndTimes) {
-  using pgoutput::kDateOid;
-  using pgoutput::kTimeOid;
-  using pgoutput::kTimestampOid;
-  const TypeModes connect{.time = TimeMode::kConnect};
-  EXPECT_EQ(NameOf(kDateOid, connect), "org.apache.kafka.connect.data.Date");
-  EXPECT_EQ(NameOf(kTimeOid, connect), "org.apache.kafka.connect.data.Time");
-  EXPECT_EQ(NameOf(kTimestampOid, connect), "org.apache.kafka.connect.data.Timestamp");
-  const TypeModes iso{.time = TimeMode::kIsoString};
-  EXPECT_EQ(NameOf(kDateOid, iso), "io.debezium.time.IsoDate");
-  EXPECT_EQ(NameOf(kTimeOid, iso), "io.debezium.time.IsoTime");
-  EXPECT_EQ(NameOf(kTimestampOid, iso), "io.debezium.time.IsoTimestamp");
-  const TypeModes micros{.time = TimeMode::kMicroseconds};
-  EXPECT_EQ(NameOf(kDateOid, micros), "io.debezium.time.Date");
-  EXPECT_EQ(NameOf(kTimeOid, micros, 3), "io.debezium.time.MicroTime");
-  EXPECT_EQ(NameOf(kTimestampOid, micros, 3), "io.debezium.time.MicroTimestamp");
-  const TypeModes nanos{.time = TimeMode::kNanoseconds};
-  EXPECT_EQ(NameOf(kTimeOid, nanos), "io.debezium.time.NanoTime");
-  EXPECT_EQ(NameOf(kTimestampOid, nanos), "io.debezium.time.NanoTimestamp");
-  const TypeModes adaptive{.time = TimeMode::kAdaptiveTimeMicroseconds};
-  EXPECT_EQ(NameOf(kTimeOid, adaptive, 3), "io.debezium.time.MicroTime");
-  EXPECT_EQ(NameOf(kTimestampOid, adaptive, 3), "io.debezium.time.Timestamp");
 }
 
 TEST(ColumnShapeTest, NumericsAndByteaMayBeText) {
