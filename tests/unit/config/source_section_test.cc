@@ -84,52 +84,6 @@ TEST_F(SourceSectionTest, DroppingTheSlotNeedsALimitAndExcludesCreatingIt) {
   ExpectWrong("requires source.max_retained_wal");
 }
 
-TEST_F(SourceSectionTest, ColumnsOfTheRecordAreRequired) {
-  for (auto column :
-       {&ColumnNames::aggregate_type, &ColumnNames::aggregate_id, &ColumnNames::payload}) {
-    table().columns = {};
-    table().columns.*column = "";
-    ExpectWrong("public.outbox requires this column");
-  }
-  table().columns = {.id = "", .event_type = "", .trace_id = ""};
-  ExpectValid();
-}
-
-TEST_F(SourceSectionTest, OnlyOneColumnCanBeThePartition) {
-  const Placement partition{.column = "a", .where = Placement::Where::kPartition, .name = ""};
-  table().placements = {partition, {.column = "b", .name = "b"}};
-  ExpectValid();
-  table().placements.push_back(partition);
-  ExpectWrong("only one column can be the partition");
-}
-
-TEST_F(SourceSectionTest, ColumnHasOneTransform) {
-  table().transforms = {{.column = "a", .length = 1}, {.column = "b", .length = 1}};
-  ExpectValid();
-  table().transforms.push_back({.column = "a", .kind = ColumnTransform::Kind::kMask});
-  ExpectWrong("column \"a\" has two transforms");
-}
-
-TEST_F(SourceSectionTest, MaskHasALimit) {
-  table().transforms = {{.column = "a", .kind = ColumnTransform::Kind::kMask, .length = 1'000'000}};
-  ExpectValid();
-  table().transforms[0].length = 1'000'001;
-  ExpectWrong("at most 1000000 for a mask");
-}
-
-TEST_F(SourceSectionTest, DuplicateTablesAreRefused) {
-  config_.source.tables = {
-      {.schema = "a", .name = "t"}, {.schema = "b", .name = "t"}, {.schema = "a", .name = "u"}};
-  ExpectValid();
-  config_.source.tables.push_back({.schema = "b", .name = "t"});
-  ExpectWrong("table b.t is named twice");
-}
-
-TEST_F(SourceSectionTest, EveryTableIsChecked) {
-  config_.source.tables.push_back({.schema = "b", .name = "t", .columns = {.payload = ""}});
-  ExpectWrong("b.t requires this column");
-}
-
 TEST_F(SourceSectionTest, TableOrMessagePrefixIsRequired) {
   table() = OutboxTable{.schema = "", .name = ""};
   ExpectWrong("source.table is empty");
