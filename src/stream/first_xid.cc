@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "stream/progress_record.h"
-#include "stream/start_position.h"
+#include "stream/resume_state.h"
 
 namespace walrelay {
 

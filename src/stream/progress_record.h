@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "stream/start_position.h"
+#include "stream/resume_state.h"
 #include "walrelay/progress.h"
 
 namespace walrelay {

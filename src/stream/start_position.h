@@ -3,19 +3,18 @@
 // Postgres does not check the position: one beyond the end of its WAL, or one of another server, is
 // accepted without an error, and every commit until the WAL gets there is skipped silently.
 // Therefore the relay compares the server, the slot and its own memory before each
-// START_REPLICATION, and refuses to start if they disagree. Its memory consists of plain values of
-// this process, which begin with those of a progress record if there is one.
+// START_REPLICATION, and refuses to start if they disagree (resume_state.h).
 //
 // Pure functions.
 #pragma once
 
 #include <optional>
-#include <span>
-#include <string>
-#include <variant>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "stream/resume_state.h"
 #include "walrelay/lsn.h"
 #include "walrelay/position.h"
 #include "walrelay/progress.h"
@@ -23,52 +22,6 @@
 #include "walrelay/xid_horizon.h"
 
 namespace walrelay {
-
-// A transaction that was not handled to its end.
-struct UnfinishedTransaction {
-  PublishedTransaction transaction;  // not valid: none
-  Position next;                     // rows before it were handled
-};
-
-// A stream of this process, or an operator's acceptance, has left the memory.
-struct LeftByStream {
-  Lsn resume;  // AckTracker::resume(), not before the frontier
-  // The last transaction with events before `resume`; its records may be in flight.
-  PublishedTransaction last_handled;
-  // The transaction whose first rows the stream has handled, if it has not handled all of them.
-  UnfinishedTransaction unfinished;
-};
-
-// The memory is that of a progress record, and no stream of this process has begun from it.
-struct Recorded {};
-
-// An operator has accepted that there is no usable slot. The relay waits until someone creates one,
-// and reads that one from its confirmed position. It does not know what is published.
-struct AwaitsSlot {};
-
-// The relay's memory of a server's WAL, and of what it has published from it.
-struct ResumeState {
-  std::string system_id;
-  uint32_t timeline = 0;
-  std::vector<TimelineEnd> ancestors;
-  Lsn frontier;                 // everything before it is published, and may have been confirmed
-  bool slot_was_taken = false;  // another process was seen holding the slot since
-  // The last transaction with events before the frontier.
-  PublishedTransaction last_published;
-  // The transaction behind the frontier whose first rows are published, as far as that is recorded.
-  PartialTransaction partial;
-  Lsn settled_before;  // Progress::settled_before; what was handled since is behind it
-  // No transaction that was handled committed later; the largest time: unknown.
-  WallTime latest_commit = WallTime::max();
-  // Passed by a stream of this timeline; ascending. The WAL before them is flushed: no crash makes
-  // the server assign the xids again that had ended there.
-  std::vector<XidHorizon> horizons;
-  std::variant<LeftByStream, Recorded, AwaitsSlot> source;
-
-  const LeftByStream* stream() const { return std::get_if<LeftByStream>(&source); }
-  const Recorded* record() const { return std::get_if<Recorded>(&source); }
-  bool awaits_slot() const { return std::holds_alternative<AwaitsSlot>(source); }
-};
 
 struct StartDecision {
   Lsn position;                // for START_REPLICATION
@@ -95,12 +48,6 @@ struct StartDecision {
   std::vector<XidHorizon> horizons;  // of the memory, up to the fork
 };
 
-// Whether this is the same server as before, and whether it has all the WAL that it had sent. Call
-// it at each check, even when streaming cannot start: the WAL of a restored server grows past what
-// it had sent, and then the loss is no longer visible. A standby server is not checked: it may lag.
-// Errors: WR-2201 to 2203.
-absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerInfo& server);
-
 // After a failover the WAL of the two servers is identical up to a fork. A slot that is beyond the
 // fork, without having been read by this relay, was created or advanced there: it is not the slot
 // that was read before.
@@ -117,14 +64,6 @@ absl::StatusOr<StartDecision> DecideStart(const std::optional<ResumeState>& memo
 // process is responsible for it.
 absl::Status FindGap(const std::optional<ResumeState>& memory,
                      const std::optional<PublicationState>& publication, const SourceInfo& info);
-
-// The position up to which the server has the WAL that was read before; the largest position if it
-// has all of it. 0/0: no common history.
-Lsn CommonWalEnd(const ResumeState& memory, const ServerInfo& server);
-
-// The memory after an operator accepted that events are missing: the current reading, and no
-// earlier state.
-ResumeState AcceptedResumeState(const SourceInfo& info);
 
 // Further problems that would make events go missing, as far as the catalog shows them: publication
 // and tables. Empty when there are none; the most basic problem first.

@@ -114,29 +114,6 @@ TEST_F(StartPositionTest, NeverStartsAfterTheEndOfTheWal) {
   EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind));
 }
 
-// The WAL of a server that was restored may have grown past the positions that it had sent.
-TEST_F(StartPositionTest, AServerThatAssignsXidsAgainWasRestored) {
-  Read(400).horizons = {{.xid = 730}, {.xid = 737}};
-  info_.slot->confirmed_flush_lsn = Lsn(300);
-  info_.server.next_xid = 736;
-  EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind, "has xid 736, but all before 737"));
-  info_.server.next_xid = 737;
-  EXPECT_THAT(Decide(), IsOk());
-  info_.server.next_xid = 0;  // not known
-  EXPECT_THAT(Decide(), IsOk());
-  info_.server.next_xid = 736;  // a promoted standby may lack the last transactions
-  ForkAt(Lsn(1000));
-  EXPECT_THAT(Decide(), IsOk());
-}
-
-// The server had sent the BEGIN of a transaction whose COMMIT is behind the end of its WAL.
-TEST_F(StartPositionTest, NeverStartsAfterATransactionThatTheWalLacks) {
-  Remember(600, 600);
-  stream().unfinished = {.transaction = {.commit_lsn = Lsn(1001), .xid = 8},
-                         .next = {Lsn(1001), Lsn(850), 2}};
-  EXPECT_THAT(Decide(), HasError(ErrorCode::kServerBehind));
-}
-
 TEST_F(StartPositionTest, AnotherSystemIsRejected) {
   Remember(600, 600).system_id = "9999";
   EXPECT_THAT(Decide(), HasError(ErrorCode::kSystemChanged));
@@ -171,46 +148,10 @@ TEST_F(StartPositionTest, SlotMovedByAnotherInstanceOnANewerTimelineIsATakeover)
   EXPECT_TRUE(decision->taken_over);
 }
 
-TEST_F(StartPositionTest, LaterTimelineIsComparedAtTheEndOfTheOwnTimeline) {
-  Remember(600, 600);
-  info_.server.timeline = 4;
-  info_.server.ancestors = {{1, Lsn(550)}, {2, Lsn(700)}, {3, Lsn(900)}};
-  EXPECT_EQ(Decide()->fork, Lsn(550));
-  memory_->timeline = 2;
-  memory_->ancestors = {{1, Lsn(550)}};
-  EXPECT_EQ(Decide()->fork, Lsn(700));
-}
-
-TEST_F(StartPositionTest, SiblingTimelineIsComparedAtTheFork) {
-  Remember(600, 600).timeline = 2;
-  memory_->ancestors = {{1, Lsn(550)}};
-  info_.server.timeline = 3;
-  info_.server.ancestors = {{1, Lsn(520)}};
-  EXPECT_EQ(Decide()->fork, Lsn(520));
-  info_.server.ancestors = {{1, Lsn(560)}};
-  EXPECT_EQ(Decide()->fork, Lsn(550));
-}
-
-TEST_F(StartPositionTest, TimelineWithTheSameNumberMayDiffer) {
-  Remember(600, 600).timeline = 2;
-  memory_->ancestors = {{1, Lsn(550)}};
-  ForkAt(Lsn(550));
-  EXPECT_FALSE(Decide()->timeline_switched);
-  ForkAt(Lsn(530));
-  EXPECT_EQ(Decide()->fork, Lsn(530));
-  info_.server.ancestors.clear();  // unknown history: the timeline number decides
-  EXPECT_FALSE(Decide()->timeline_switched);
-}
-
 TEST_F(StartPositionTest, TimelineWithoutACommonHistoryIsRejected) {
   Remember(600, 600);
   info_.server.timeline = 3;
   EXPECT_THAT(Decide(), HasError(ErrorCode::kTimelineChanged, "no common history"));
-}
-
-TEST_F(StartPositionTest, OlderTimelineIsRejected) {
-  Remember(600, 600).timeline = 3;
-  EXPECT_THAT(Decide(), HasError(ErrorCode::kTimelineChanged));
 }
 
 TEST_F(StartPositionTest, SlotMovedWithoutAnotherInstanceIsAGap) {
