@@ -42,7 +42,10 @@ absl::StatusOr<std::unique_ptr<Sink>> KafkaProducer::Create(KafkaConf conf,
 }
 
 KafkaProducer::KafkaProducer(std::unique_ptr<ProducerClient> client, const Options& options)
-    : options_(options), client_(std::move(client)), health_(client_->handle.get()) {
+    : options_(options),
+      client_(std::move(client)),
+      health_(client_->handle.get()),
+      stored_(*client_) {
   if (options.warn_of_deletion) {
     deletion_.emplace(client_->handle.get(), client_->queue.get());
   }
@@ -79,7 +82,7 @@ absl::StatusOr<Offered> KafkaProducer::Produce(const Record& record, DeliveryTok
     return Wait::kQueue;
   }
   WR_ASSIGN_OR_RETURN(const bool ready, client_->topics->IsReady(topic));
-  if (!ready || (record.position && AwaitsTail(topic))) {
+  if (!ready || (record.position && stored_.Awaits(topic))) {
     return Wait::kTopic;
   }
   const bool hold = transaction_ != nullptr && token.is_progress() && transaction_->HoldsProgress();
@@ -118,30 +121,7 @@ void KafkaProducer::SendHeldBack() {
 }
 
 void KafkaProducer::SkipStored(const WalHistory& history) {
-  if (history_) {
-    return;
-  }
-  history_ = history;
-  if (options_.consumer_conf) {
-    client_->tails =
-        std::make_unique<TailReader>(options_.consumer_conf, history, client_->wakeup.get());
-  }
-}
-
-// Whether the ends of the topic's partitions are still being read. Begins with it for the first
-// record.
-bool KafkaProducer::AwaitsTail(TopicTable::Topic& topic) {
-  if (client_->tails == nullptr || topic.tail == TopicTable::Topic::Tail::kSettled) {
-    return false;
-  }
-  if (topic.partitions.count() == 0) {
-    return false;  // the metadata has to be fetched again, see OnAbsentPartition()
-  }
-  if (topic.tail == TopicTable::Topic::Tail::kUnread) {
-    topic.tail = TopicTable::Topic::Tail::kAsked;
-    client_->tails->Request(topic.name, topic.partitions.count());
-  }
-  return true;
+  stored_.Begin(history, options_.consumer_conf);
 }
 
 bool KafkaProducer::Announce(std::string_view topic) {
@@ -150,13 +130,12 @@ bool KafkaProducer::Announce(std::string_view topic) {
 
 absl::StatusOr<Offered> KafkaProducer::Enqueue(const Record& record, DeliveryToken token,
                                                TopicTable::Topic& topic) {
-  const int32_t partition =
-      PartitionOf(record, token, topic.partitions.count(), history_.has_value());
+  const int32_t partition = PartitionOf(record, token, topic.partitions.count(), stored_.begun());
   if (topic.partitions.Where(partition) != TopicPartitions::Place::kExists) {
     return client_->topics->OnAbsentPartition(topic, record, partition);
   }
   // Before the gate: such an event need not wait for others.
-  WR_ASSIGN_OR_RETURN(const bool stored, IsStored(record, topic, partition));
+  WR_ASSIGN_OR_RETURN(const bool stored, stored_.Contains(record, topic, partition));
   if (stored) {
     return Offered::Stored();
   }
@@ -179,21 +158,6 @@ absl::StatusOr<Offered> KafkaProducer::Enqueue(const Record& record, DeliveryTok
   return Wait::kNone;
 }
 
-// Positions of another history are not comparable with those that were read. A record that is too
-// large has never been sent: later ones do not show what became of it, so its error is returned
-// again. Its size is an upper limit of that which librdkafka compares.
-absl::StatusOr<bool> KafkaProducer::IsStored(const Record& record, const TopicTable::Topic& topic,
-                                             int32_t partition) const {
-  const auto index = static_cast<size_t>(partition);
-  if (!record.position || !history_ || index >= topic.stored.size() ||
-      record.position->history != history_->current() ||
-      record.position->routing != history_->routing) {
-    return false;
-  }
-  WR_ASSIGN_OR_RETURN(const bool stored, topic.stored[index].Contains(*record.position));
-  return stored && record.window_bytes() <= client_->max_record_bytes;
-}
-
 // A record without a position, but with a header of that name, gets a null header: readers and
 // reports take the last one for the producer's.
 rd_kafka_resp_err_t KafkaProducer::Call(const Record& record, DeliveryToken token,
@@ -201,12 +165,12 @@ rd_kafka_resp_err_t KafkaProducer::Call(const Record& record, DeliveryToken toke
   std::array<char, kPositionHeaderBytes> position;
   Header header{kPositionHeader, std::nullopt};
   const Header* added = nullptr;
-  if (history_ && record.position) {
+  if (stored_.begun() && record.position) {
     position = EncodePosition(
         *record.position, {topic.name, partition, static_cast<uint32_t>(topic.partitions.count())});
     header.value = std::string_view(position.data(), position.size());
     added = &header;
-  } else if (history_ &&
+  } else if (stored_.begun() &&
              std::any_of(record.headers.begin(), record.headers.end(),
                          [](const Header& own) { return own.name == kPositionHeader; })) {
     added = &header;
@@ -253,7 +217,7 @@ void KafkaProducer::Poll(DeliveryListener& listener) {
     OnEvent(event, listener);
     rd_kafka_event_destroy(event);
   }
-  ApplyTails();
+  stored_.ApplyTails();
   client_->topics->ApplyCreations();
   client_->creator->SendIfDue(now_);
   client_->topics->RefreshIfDue(now_);
@@ -297,24 +261,6 @@ void KafkaProducer::ApplyMetadata() {
   }
   if (!health_.reachable() && client_->metadata_fetcher->Answered()) {
     health_.OnBrokerAnswered();
-  }
-}
-
-// A topic whose partitions have changed meanwhile no longer awaits the result.
-void KafkaProducer::ApplyTails() {
-  if (client_->tails == nullptr) {
-    return;
-  }
-  for (TailReader::Result& result : client_->tails->DrainResults()) {
-    TopicTable::Topic& topic = client_->topics->Find(result.topic);
-    if (topic.tail == TopicTable::Topic::Tail::kAsked) {
-      topic.tail = TopicTable::Topic::Tail::kSettled;
-      topic.stored = std::move(result.partitions);
-    }
-    if (!result.trouble.empty()) {
-      LogWarning("tail_not_read", "events that the topic has already may be sent again",
-                 {{"topic", result.topic}, {"reason", result.trouble}});
-    }
   }
 }
 

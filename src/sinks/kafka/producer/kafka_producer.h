@@ -30,6 +30,7 @@
 #include "sinks/kafka/producer/deletion_warning.h"
 #include "sinks/kafka/producer/producer_options.h"
 #include "sinks/kafka/producer/producer_transaction.h"
+#include "sinks/kafka/producer/stored_records.h"
 #include "sinks/kafka/producer/topic_table.h"
 #include "walrelay/sink.h"
 
@@ -98,16 +99,14 @@ class KafkaProducer final : public Sink, public Transactions, public Positions, 
   absl::StatusOr<Offered> Enqueue(const Record& record, DeliveryToken token,
                                   TopicTable::Topic& topic);
   bool Outdated() const;
-  bool AwaitsTail(TopicTable::Topic& topic);
-  absl::StatusOr<bool> IsStored(const Record& record, const TopicTable::Topic& topic,
-                                int32_t partition) const;
-  std::string_view AddedHeader() const { return history_ ? kPositionHeader : std::string_view(); }
+  std::string_view AddedHeader() const {
+    return stored_.begun() ? kPositionHeader : std::string_view();
+  }
   rd_kafka_resp_err_t Call(const Record& record, DeliveryToken token, int32_t partition,
                            const TopicTable::Topic& topic);
   absl::StatusOr<Offered> ProduceError(rd_kafka_resp_err_t error, const Record& record,
                                        int32_t partition, TopicTable::Topic& topic);
   void ApplyMetadata();
-  void ApplyTails();
   void DrainReports(rd_kafka_event_t* event, DeliveryListener& listener);
   void Report(const rd_kafka_message_t& message, DeliveryListener& listener);
   void ReportFailure(const rd_kafka_message_t& message, DeliveryListener& listener);
@@ -117,11 +116,11 @@ class KafkaProducer final : public Sink, public Transactions, public Positions, 
   const Options options_;
   std::unique_ptr<ProducerClient> client_;
   ClientHealth health_;
+  StoredRecords stored_;
   std::optional<DeletionWarning> deletion_;           // nullopt: no topic is logged
   std::unique_ptr<ProducerTransaction> transaction_;  // nullptr: without transactions
-  std::optional<HeldRecord> held_;     // the progress record, see ProducerTransaction
-  std::optional<WalHistory> history_;  // nullopt: records get no positions
-  std::vector<Header> headers_;        // of the report that is being passed on
+  std::optional<HeldRecord> held_;  // the progress record, see ProducerTransaction
+  std::vector<Header> headers_;     // of the report that is being passed on
   const SystemClock clock_;
   MonoTime now_ = clock_.Now();  // at the last Poll()
   std::optional<MonoTime> acknowledged_at_;
