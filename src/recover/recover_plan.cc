@@ -47,13 +47,6 @@ absl::Status ProblemOf(const RecoverEvidence& evidence) {
   return held ? GapOf(*record->held).error : start;
 }
 
-// Gaps after which the record says nothing about the rows of this server, or about these topics.
-bool VoidsRecord(const absl::Status& gap) {
-  return HasCode(gap, ErrorCode::kServerBehind) || HasCode(gap, ErrorCode::kHistoryRewritten) ||
-         HasCode(gap, ErrorCode::kPublicationChanged) ||
-         HasCode(gap, ErrorCode::kProgressUnproven) || HasCode(gap, ErrorCode::kClusterChanged);
-}
-
 // Gaps that do not concern the slot. A new one would lack the events that the slot has, and that
 // were deleted from the table since.
 bool LeavesSlotIntact(const absl::Status& gap) {
@@ -112,7 +105,7 @@ Progress AsUpgraded(Progress record, const ServerInfo& server) {
 std::optional<PublishedXids> ProvenXids(const RecoverEvidence& evidence,
                                         const RecoverOptions& options) {
   if (!evidence.record || !evidence.record->published_from.valid() ||
-      (evidence.record->held && VoidsRecord(GapOf(*evidence.record->held).error))) {
+      (evidence.record->held && !KeepsProof(GapOf(*evidence.record->held).error))) {
     return std::nullopt;
   }
   const ServerInfo& server = evidence.info.server;

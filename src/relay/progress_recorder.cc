@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "encode/progress_codec.h"
+#include "stream/gap.h"
 #include "stream/progress_record.h"
 #include "stream/publication_change.h"
 #include "walrelay/config/pipeline.h"
@@ -131,10 +132,14 @@ absl::Status ProgressRecorder::RecordGap() {
   if (record.generation < generation || !record.seen_publication) {
     record.seen_publication = gaps.seen_publication();
   }
+  // `walrelay recover` needs what a gap of the slot leaves true; nothing outlasts an acceptance.
+  const bool proof = KeepsProof(gap.error) && record.generation == generation;
   record.generation = generation;
   record.held = RecordOf(gap);
-  record.horizons.clear();  // on a server that may have lost rows, xids are assigned again
-  record.published_from = {};
+  if (!proof) {
+    record.horizons.clear();
+    record.published_from = {};
+  }
   WR_RETURN_IF_ERROR(topic_->Write(address_, record));
   recorded_ = std::move(record);
   recorded_gap_ = gap.id;

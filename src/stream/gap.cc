@@ -127,6 +127,12 @@ HeldGap RecordOf(const Gap& gap) {
           .to = gap.to};
 }
 
+bool KeepsProof(const absl::Status& gap) {
+  return HasCode(gap, ErrorCode::kSlotLost) || HasCode(gap, ErrorCode::kSlotMoved) ||
+         HasCode(gap, ErrorCode::kSlotGone) || HasCode(gap, ErrorCode::kSlotDropped) ||
+         HasCode(gap, ErrorCode::kPublicationSkipped);
+}
+
 Gap GapOf(const HeldGap& held) {
   return {.error = Error(held.code, held.reason), .id = held.id, .from = held.from, .to = held.to};
 }

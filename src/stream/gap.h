@@ -33,6 +33,11 @@ struct Gap {
 Gap MakeGap(const absl::Status& error, Lsn frontier,
             const std::optional<PublicationState>& publication, const SourceInfo* info);
 
+// Whether the rows that a record proves to be published remain proven: the gap concerns the slot
+// only. After others the server may have lost rows and assign their xids again, the stream may have
+// lacked rows, or the record cannot be trusted.
+bool KeepsProof(const absl::Status& gap);
+
 // The gap as a progress record has it, and back. The error of a record has the remedy of its code.
 HeldGap RecordOf(const Gap& gap);
 Gap GapOf(const HeldGap& held);

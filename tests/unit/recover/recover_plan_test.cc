@@ -107,7 +107,8 @@ TEST_F(RecoverPlanTest, AHeldGapIsTheProblem) {
 
 TEST_F(RecoverPlanTest, TheRecordOfALostHistoryProvesNothing) {
   for (const bool dropped : {false, true}) {
-    for (const ErrorCode code : {ErrorCode::kHistoryRewritten, ErrorCode::kServerBehind}) {
+    for (const ErrorCode code :
+         {ErrorCode::kHistoryRewritten, ErrorCode::kServerBehind, ErrorCode::kSlotAheadOfLog}) {
       evidence_ = testing::SampleEvidence();
       MakeSlotUsable();
       if (dropped) {

@@ -723,6 +723,35 @@ TEST_F(ProgressRecorderTest, AGapIsHeldByEachProcessUntilItIsAccepted) {
   EXPECT_TRUE(postgres_.streaming());
 }
 
+// `walrelay recover` finds what is not published by it.
+TEST_F(ProgressRecorderTest, AGapOfTheSlotKeepsTheProof) {
+  Start();
+  ProveUpTo(900);
+  Crash();
+  const Progress before = Records().back();
+  ASSERT_THAT(before.horizons, SizeIs(1));
+  postgres_.info.slot->wal_status = "lost";
+  Restart();
+  ExpectHeld(ErrorCode::kSlotLost);
+  ASSERT_TRUE(progress_.stored && progress_.stored->held);
+  EXPECT_EQ(progress_.stored->horizons, before.horizons);
+  EXPECT_EQ(progress_.stored->published_from.xid, before.published_from.xid);
+}
+
+// Rows of the lost history have the same xids.
+TEST_F(ProgressRecorderTest, AGapOfTheServerKeepsNoProof) {
+  Start();
+  ProveUpTo(900);
+  Crash();
+  MoveSlotBack(Lsn(900));
+  postgres_.info.server.wal_end = Lsn(950);
+  Restart();
+  ExpectHeld(ErrorCode::kServerBehind);
+  ASSERT_TRUE(progress_.stored && progress_.stored->held);
+  EXPECT_THAT(progress_.stored->horizons, IsEmpty());
+  EXPECT_FALSE(progress_.stored->published_from.valid());
+}
+
 // The next process compares the publication with it.
 TEST_F(ProgressRecorderTest, AGapBringsThePublicationIntoARecordWithoutOne) {
   // As `progress init` writes it.
