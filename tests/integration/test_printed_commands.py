@@ -250,7 +250,8 @@ class RunbooksTest(RelayCase):
     postgres_options = {"major": 17}  # whose settings some of them name
 
     # Statements of a situation that is not this one, and the test of that situation.
-    _ELSEWHERE = {"ALTER PUBLICATION walrelay ADD TABLE public.outbox":
+    _ELSEWHERE = {"SELECT pg_drop_replication_slot('walrelay')": "tests/drill/test_slot_runbooks.py",
+                  "ALTER PUBLICATION walrelay ADD TABLE public.outbox":
                   "test_unpublished_table_must_be_added_before_the_gap_is_accepted"}
 
     @staticmethod

