@@ -6,12 +6,14 @@ tests/lint/runbooks_test.py fails for a block that no drill types.
 
 import re
 import shlex
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from walrelay_dev.paths import REPOSITORY
 
 from .recover_case import RecoverCase
+from .relay_config import relay_program
 
 _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
@@ -25,7 +27,7 @@ _TIME = "2026-01-31T02:10:00Z"
 class Block:
     """A block of commands, in language sh or sql."""
 
-    page: str  # "slot-lost"
+    page: str  # "slot-lost", "guides/moving-clusters"
     heading: str  # of its section
     language: str
     text: str
@@ -37,8 +39,8 @@ class Block:
 
 
 def blocks_of(page: str) -> list[Block]:
-    """The blocks of docs/runbooks/`page`.md that an operator types, in their order."""
-    text = (REPOSITORY / f"docs/runbooks/{page}.md").read_text()
+    """The blocks of docs/runbooks/`page`.md, or of another page with its folder, that an operator types, in their order."""
+    text = (REPOSITORY / "docs" / (f"{page}.md" if "/" in page else f"runbooks/{page}.md")).read_text()
     headings = [(found.start(), found[1]) for found in _HEADING.finditer(text)]
     return [Block(page, [name for at, name in headings if at < found.start()][-1], found[2],
                   re.sub(rf"^{found[1]}", "", found[3], flags=re.MULTILINE))
@@ -108,14 +110,17 @@ class RunbookCase(RecoverCase):
         gap = self._gap() if _GAP in line else ""
         program, *arguments = shlex.split(line.replace(_PLAN, self._plan).replace(_TIME, time).replace(_GAP, gap))
         if program == "systemctl":
-            return self._systemctl(*arguments)
+            return self.systemctl(*arguments)
         self.assertEqual(program, "walrelay", line)
+        if arguments[0] == "explain":  # needs no configuration
+            return subprocess.run([relay_program(), *arguments], check=True, text=True, capture_output=True).stdout
         output = self.walrelay(*arguments, code=code)
         if plan := re.search(r"^plan +(\S+)$", output, re.MULTILINE):
             self._plan = plan[1]
         return output
 
-    def _systemctl(self, verb: str, unit: str) -> str:
+    def systemctl(self, verb: str, unit: str = "walrelay") -> str:
+        """What systemd does with the unit, to the relay of the test."""
         self.assertEqual(unit, "walrelay")
         relay = self.relays[-1]
         if verb in ("stop", "restart") and relay.running():
