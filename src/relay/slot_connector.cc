@@ -290,10 +290,13 @@ absl::Status SlotConnector::FreeSlot(const SlotInfo& slot) {
                "the previous connection still held the slot; terminated its backend");
 }
 
-// Whether another process reads the slot and is responsible for gaps meanwhile.
+// Whether another process reads the slot and is responsible for gaps meanwhile. Our own backend has
+// no known start while it ends: Postgres no longer lists it, but has not released the slot yet.
+// Taken for another's, it would excuse what has changed since we read the publication.
 bool SlotConnector::IsOthers(const SlotInfo& slot) const {
-  return slot.active &&
-         (slot.active_pid != own_backend_pid_ || slot.reader_started != own_backend_started_);
+  const bool ours = slot.active_pid == own_backend_pid_ &&
+                    slot.reader_started.value_or(own_backend_started_) == own_backend_started_;
+  return slot.active && !ours;
 }
 
 void SlotConnector::RecordSlotOwner(const SlotInfo& slot) {

@@ -820,6 +820,18 @@ TEST_F(RelayTest, OwnStaleConnectionIsTerminated) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
+// Postgres no longer lists a process that ends, but it may not have released the slot yet.
+TEST_F(RelayTest, OwnConnectionThatEndsIsOurs) {
+  Start();
+  postgres_.info.slot->active = true;
+  postgres_.info.slot->active_pid = testing::kOurPid;
+  postgres_.info.slot->reader_started.reset();
+  postgres_.BreakConnection();
+  Pass(seconds(2));
+  EXPECT_THAT(postgres_.terminated, ElementsAre(testing::kOurPid));
+  EXPECT_EQ(State(), RelayState::kStreaming);
+}
+
 // The server has started the stream, and has not noticed that the connection is gone. Taken for
 // that of another instance, it would explain a slot that was moved meanwhile.
 TEST_F(RelayTest, TheConnectionOfAFailedStartIsOurs) {
