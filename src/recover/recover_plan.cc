@@ -224,6 +224,11 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const SourceConfig& 
       SlotWorks(evidence.info)) {
     return UpgradedSlotWorks(source);
   }
+  if (scope.keeps_slot && options.failover) {
+    return Error(ErrorCode::kUsage, fmt::format("slot {} is kept", source.slot),
+                 "Run the command without --failover. The next walrelay recover says how to make "
+                 "it a failover slot.");
+  }
   scope.failover = options.failover || (evidence.info.slot && evidence.info.slot->failover);
   scope.proven = ProvenXids(evidence, options);
   if (chosen) {

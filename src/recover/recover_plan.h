@@ -63,8 +63,8 @@ struct RecoverEvidence {
   SourceInfo info;
   XidStart next;  // the server's next xid
   std::optional<Progress> record;
-  // Every transaction with a lower xid, epoch included, had ended before the WAL that the slot
-  // retains: the slot streams none of them. 0: there is no slot.
+  // The slot streams no transaction with a lower xid, epoch included: all of them had ended before
+  // the WAL that it retains. 0: no slot exists.
   uint64_t slot_from_xid = 0;
   // Rows that were deleted from the outbox tables since the last reset of statistics.
   uint64_t deleted_rows = 0;
@@ -86,11 +86,12 @@ struct RecoveryScope {
   bool failover = false;
 };
 
-// nullopt: a relay continues from the slot as it is, and no gap is held. Errors: WR-2111 if there
-// is no evidence of what is published and the operator has not chosen either, WR-2102 if a process
-// reads the slot, WR-2205 for the record of another pipeline, WR-5005 for rows that were chosen
-// although the record proves that none is missing; problems of the publication (WR-23xx), WR-2010
-// and WR-2104, which a new slot does not solve.
+// nullopt: a relay continues from the slot as it is, and no gap is held. Errors: WR-2111 if nothing
+// shows what is published, and the operator has not chosen rows; WR-2102 if a process reads the
+// slot; WR-2205 for the record of another pipeline; WR-5005 for rows that were chosen although the
+// record proves that none is missing, and for a slot that is to become a failover slot although it
+// is kept; problems of the publication (WR-23xx), WR-2010 and WR-2104, which a new slot does not
+// solve.
 absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const SourceConfig& source,
                                                             const PipelineConfig& pipeline,
                                                             const PruneConfig& prune,
@@ -99,7 +100,6 @@ absl::StatusOr<std::optional<RecoveryScope>> DecideRecovery(const SourceConfig& 
 
 // With a slot that works, the rows of lower xids whose state nothing shows: they may have been lost
 // with an earlier slot. 0: the record is that of the first slot, from which nothing was lost.
-// REQUIRES: DecideRecovery() returned nullopt.
 uint64_t UnprovenBefore(const RecoverEvidence& evidence);
 
 // WR-2111 where the slot works, but no record shows what came before it. `rows`: their number.

@@ -63,12 +63,10 @@ absl::Status Recovery::EnableFailover() {
 }
 
 // The order of the steps is what makes it safe: the slot before the snapshot, every acknowledgement
-// before the record, and the record before the slot that a relay may read.
+// before the record, and the record before the slot that a relay may read. The temporary slot also
+// keeps relays and other recoveries away, where the pipeline's slot is kept.
 absl::StatusOr<RecoveredRows> Recovery::Apply(const RecoverPlan& plan) {
   WR_CHECK(published_.has_value(), "a plan precedes its execution");
-  if (plan.scope.keeps_slot) {
-    return PublishOnly(plan);
-  }
   WR_ASSIGN_OR_RETURN(const NewSlot slot, parts_.source.CreateSlot());
   const ServerInfo& server = plan.evidence.info.server;
   if (slot.system_id != server.system_id || slot.timeline != server.timeline) {
@@ -78,32 +76,30 @@ absl::StatusOr<RecoveredRows> Recovery::Apply(const RecoverPlan& plan) {
                              server.system_id, server.timeline, slot.system_id, slot.timeline),
                  "Nothing was changed. Run walrelay recover again, for a new plan.");
   }
-  WR_ASSIGN_OR_RETURN(const RecoveredRows rows, Publish(plan, slot.snapshot));
+  WR_ASSIGN_OR_RETURN(const RecoveredRows rows,
+                      parts_.rows.Publish(plan.scope.rows, slot.snapshot, plan.id,
+                                          [this](const Record& record) -> absl::StatusOr<bool> {
+                                            WR_ASSIGN_OR_RETURN(const bool found,
+                                                                published_->Contains(record));
+                                            return !found;
+                                          }));
+  if (plan.scope.keeps_slot) {
+    WR_RETURN_IF_ERROR(EndGap(plan));
+    return rows;
+  }
   WR_RETURN_IF_ERROR(parts_.progress.Write(
       RecordAfter(parts_.source_config, parts_.pipeline_config, plan.evidence, plan.scope, slot)));
   WR_RETURN_IF_ERROR(parts_.source.ReplaceSlot(plan.scope.failover));
   return rows;
 }
 
-absl::StatusOr<RecoveredRows> Recovery::Publish(const RecoverPlan& plan,
-                                                const std::string& snapshot) {
-  return parts_.rows.Publish(plan.scope.rows, snapshot, plan.id,
-                             [this](const Record& record) -> absl::StatusOr<bool> {
-                               WR_ASSIGN_OR_RETURN(const bool found, published_->Contains(record));
-                               return !found;
-                             });
-}
-
-// The record ends the gap that it holds, as if an operator had accepted it. Without one it stays as
-// it is.
-absl::StatusOr<RecoveredRows> Recovery::PublishOnly(const RecoverPlan& plan) {
-  WR_ASSIGN_OR_RETURN(const RecoveredRows rows, Publish(plan, /*snapshot=*/""));
-  if (!plan.scope.problem.ok()) {
-    WR_RETURN_IF_ERROR(
-        parts_.progress.Write(RecordAfter(parts_.source_config, parts_.pipeline_config,
-                                          plan.evidence, plan.scope, KeptSlot(plan.evidence))));
-  }
-  return rows;
+// The record ends the gap that it holds, as if an operator had accepted it. If it holds none, what
+// it says stays true.
+absl::Status Recovery::EndGap(const RecoverPlan& plan) {
+  return plan.scope.problem.ok() ? absl::OkStatus()
+                                 : parts_.progress.Write(RecordAfter(
+                                       parts_.source_config, parts_.pipeline_config, plan.evidence,
+                                       plan.scope, KeptSlot(plan.evidence)));
 }
 
 }  // namespace walrelay

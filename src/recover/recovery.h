@@ -73,7 +73,7 @@ class RecoveryRows {
   // Reads the rows as of now, and does everything but publish. Errors: those of the rows (WR-3xxx),
   // with the row named, and of the filter.
   virtual absl::StatusOr<RecoveredRows> Count(const RowsToRecover& rows, const Filter& filter) = 0;
-  // Reads the rows as of a snapshot ("": as of now), and publishes their records as the relay
+  // Reads the rows as of a snapshot, and publishes their records as the relay
   // would, with the header "walrelay.recovered". Returns when all are acknowledged. Errors: also
   // those of Kafka.
   virtual absl::StatusOr<RecoveredRows> Publish(const RowsToRecover& rows,
@@ -131,10 +131,8 @@ class Recovery {
 
  private:
   absl::Status CountUnproven(const RecoverEvidence& evidence);
-  // Publishes the rows of the plan that the topics do not have.
-  absl::StatusOr<RecoveredRows> Publish(const RecoverPlan& plan, const std::string& snapshot);
-  // Apply() for a plan that keeps the slot.
-  absl::StatusOr<RecoveredRows> PublishOnly(const RecoverPlan& plan);
+  // The last step of a plan that keeps the slot.
+  absl::Status EndGap(const RecoverPlan& plan);
 
   const Parts parts_;
   const RecoverOptions options_;

@@ -135,6 +135,9 @@ TEST_F(RecoverPlanTest, ASlotThatIsNotToBlameIsKept) {
     EXPECT_THAT(Decide(), HasError(ErrorCode::kRecoveryUnproven));
     options_.rows.since = RowsSince::kTime;
     EXPECT_TRUE(Scope().keeps_slot);
+    options_.failover = true;
+    EXPECT_THAT(Decide(), HasError(ErrorCode::kUsage, "is kept"));
+    options_.failover = false;
     evidence_.info.slot->wal_status = "lost";
     EXPECT_FALSE(Scope().keeps_slot) << "it cannot be kept";
   }

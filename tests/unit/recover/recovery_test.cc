@@ -166,15 +166,16 @@ TEST_F(RecoveryTest, ASlotThatIsKeptIsNotReplaced) {
   auto plan = chosen.Plan();
   ASSERT_THAT(plan, IsOk());
   EXPECT_THAT(chosen.Apply(**plan), IsOk());
-  EXPECT_THAT(world_.steps, ElementsAre("rows"));
-  EXPECT_EQ(world_.published_in, "");
+  EXPECT_THAT(world_.steps, ElementsAre("slot", "rows"));
+  EXPECT_EQ(world_.published_in, world_.slot.snapshot);
   world_.steps.clear();
   world_.evidence.record->held =
       HeldGap{.code = ErrorCode::kPublicationChanged, .id = "x", .reason = "changed"};
   plan = chosen.Plan();
   ASSERT_THAT(plan, IsOk());
   EXPECT_THAT(chosen.Apply(**plan), IsOk());
-  EXPECT_THAT(world_.steps, ElementsAre("rows", "record"));
+  EXPECT_THAT(world_.steps, ElementsAre("slot", "rows", "record"));
+  EXPECT_EQ(world_.written->frontier, world_.evidence.info.slot->confirmed_flush_lsn);
   EXPECT_EQ(world_.written->held, std::nullopt);
 }
 
