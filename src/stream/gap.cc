@@ -129,8 +129,7 @@ HeldGap RecordOf(const Gap& gap) {
 
 bool KeepsProof(const absl::Status& gap) {
   return HasCode(gap, ErrorCode::kSlotLost) || HasCode(gap, ErrorCode::kSlotMoved) ||
-         HasCode(gap, ErrorCode::kSlotGone) || HasCode(gap, ErrorCode::kSlotDropped) ||
-         HasCode(gap, ErrorCode::kPublicationSkipped);
+         HasCode(gap, ErrorCode::kSlotGone) || HasCode(gap, ErrorCode::kSlotDropped);
 }
 
 Gap GapOf(const HeldGap& held) {

@@ -65,6 +65,19 @@ TEST_F(GapTest, IdIdentifiesTheClusters) {
   EXPECT_EQ(MakeGap(changed, Lsn(300), seen_, nullptr).id, id(MessageOf(changed)));
 }
 
+// The proof of a server that may have lost rows, of a stream that may have lacked rows, or of a
+// record that may be wrong, does not outlast the gap.
+TEST_F(GapTest, OnlyGapsOfTheSlotKeepTheProof) {
+  std::vector<ErrorCode> kept;
+  for (const ErrorEntry& entry : ErrorCatalogue()) {
+    if (entry.reaction == Reaction::kGap && KeepsProof(Error(entry.code, "x"))) {
+      kept.push_back(entry.code);
+    }
+  }
+  EXPECT_EQ(kept, (std::vector{ErrorCode::kSlotLost, ErrorCode::kSlotMoved, ErrorCode::kSlotGone,
+                               ErrorCode::kSlotDropped}));
+}
+
 // The growing WAL does not change the id; another change of the slot or the publication does.
 TEST_F(GapTest, IdIdentifiesTheChange) {
   const std::string gone = Make(ErrorCode::kSlotGone).id;
