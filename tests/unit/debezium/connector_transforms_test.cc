@@ -45,12 +45,6 @@ TEST_F(ConnectorTransformsTest, DecoderBehindTheRouterIsAnotherTransform) {
   EXPECT_THAT(result.note, HasSubstr("decode (io.debezium.connector"));
 }
 
-TEST_F(ConnectorTransformsTest, TransformWithoutATypeIsRefused) {
-  const PropertyResult result = Find("nameless, events").TranslateList();
-  EXPECT_EQ(result.outcome, PropertyOutcome::kRefused);
-  EXPECT_THAT(result.note, HasSubstr("\"nameless\" has no type"));
-}
-
 TEST_F(ConnectorTransformsTest, ConnectorWithoutTheRouterIsRefused) {
   connector_["transforms"] = "unwrap";
   EXPECT_THAT(ConnectorTransforms::Find(connector_),

@@ -1,6 +1,5 @@
 #include "debezium/converter_options.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fakes/status_matchers.h"
@@ -8,8 +7,6 @@
 
 namespace walrelay {
 namespace {
-
-using ::testing::HasSubstr;
 
 class ConverterOptionsTest : public ::testing::Test {
  protected:
@@ -40,12 +37,6 @@ TEST_F(ConverterOptionsTest, ConvertersBecomeFormats) {
   EXPECT_EQ(config.format.value.delegate, Delegate::kJson);
   connector_ = {{"value.converter", "org.apache.kafka.connect.json.JsonConverter"}};
   EXPECT_EQ(Translate().format.value.format, Format::kJsonSchema);
-  connector_ = {{"value.converter", "io.confluent.connect.avro.AvroConverter"}};
-  const auto refused = TranslateConverterOption("value.converter", connector_["value.converter"],
-                                                connector_, translation_);
-  ASSERT_TRUE(refused.has_value());
-  EXPECT_EQ(refused->outcome, PropertyOutcome::kRefused);
-  EXPECT_THAT(refused->note, HasSubstr("AvroConverter"));
 }
 
 TEST_F(ConverterOptionsTest, OtherPropertiesAreNotTranslated) {

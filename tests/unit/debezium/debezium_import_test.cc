@@ -448,6 +448,11 @@ TEST_F(DebeziumImportTest, UnsupportedTransformIsRefusedInOneLine) {
   EXPECT_THAT(ResultOf(import, "transforms.unused.type")->note, HasSubstr("no transform"));
 }
 
+TEST_F(DebeziumImportTest, TransformWithoutATypeIsRefused) {
+  EXPECT_THAT(RefusalOf(Import(WithTransforms("unwrap, events", ""))),
+              HasError(ErrorCode::kConnectorRefused, "\"unwrap\" has no type"));
+}
+
 TEST_F(DebeziumImportTest, UnsupportedConverterIsRefusedInOneLine) {
   std::string text = With(R"("value.converter.schema.registry.url": "http://registry")");
   text.replace(text.find("org.apache.kafka.connect.json.JsonConverter"), 43,

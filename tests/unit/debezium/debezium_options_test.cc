@@ -96,6 +96,11 @@ TEST_F(DebeziumOptionsTest, PlacementsKeepOrderAndDuplicates) {
   EXPECT_THAT(told, ElementsAre("type/0/type", "a/1/x", "p/2/zzz", "type/0/type"));
 }
 
+TEST_F(DebeziumOptionsTest, ConverterWithoutAFormatIsRefused) {
+  connector_ = {{"value.converter", "io.confluent.connect.avro.AvroConverter"}};
+  EXPECT_THAT(TryTranslate(), HasError(ErrorCode::kConfigValue, "AvroConverter"));
+}
+
 TEST_F(DebeziumOptionsTest, ValuesThatDebeziumRefusesAreRefused) {
   ExpectRefused("table.op.invalid.behavior", "invalidOption");
   ExpectRefused("route.tombstone.on.empty.payload", "yes");

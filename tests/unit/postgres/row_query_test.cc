@@ -128,7 +128,11 @@ TEST_F(RowQueryTest, RowsThatTheProofDoesNotCoverAreSelected) {
   attached_ = {{.oid = 77, .xid = 4'998'000'123}};
   EXPECT_THAT(Make().count, Not(HasSubstr(" OR ")));
   selection_.proven_from = {.xid = 4'998'000'000, .taken = WallTime(std::chrono::seconds(3600))};
+  selection_.proven_as_of = WallTime(std::chrono::seconds(7200));
   selection_.proven_time_column = "created_at";
+  EXPECT_THAT(
+      Make().count,
+      HasSubstr(R"( OR o."created_at" OPERATOR(pg_catalog.>) ('1970-01-01T02:00:00.000000Z'::)"));
   EXPECT_THAT(
       Make().count,
       AllOf(HasSubstr(" OPERATOR(pg_catalog.>=) 4999000000::pg_catalog.int8 OR ("),

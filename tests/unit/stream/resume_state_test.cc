@@ -50,37 +50,6 @@ TEST_F(ResumeStateTest, NeverStartsAfterATransactionThatTheWalLacks) {
   EXPECT_THAT(Check(), HasError(ErrorCode::kServerBehind));
 }
 
-TEST_F(ResumeStateTest, LaterTimelineIsComparedAtTheEndOfTheOwnTimeline) {
-  Remember(600, 600);
-  server_.timeline = 4;
-  server_.ancestors = {{1, Lsn(550)}, {2, Lsn(700)}, {3, Lsn(900)}};
-  EXPECT_EQ(*CommonWal(*memory_, server_), Lsn(550));
-  memory_->timeline = 2;
-  memory_->ancestors = {{1, Lsn(550)}};
-  EXPECT_EQ(*CommonWal(*memory_, server_), Lsn(700));
-}
-
-TEST_F(ResumeStateTest, SiblingTimelineIsComparedAtTheFork) {
-  Remember(600, 600).timeline = 2;
-  memory_->ancestors = {{1, Lsn(550)}};
-  server_.timeline = 3;
-  server_.ancestors = {{1, Lsn(520)}};
-  EXPECT_EQ(*CommonWal(*memory_, server_), Lsn(520));
-  server_.ancestors = {{1, Lsn(560)}};
-  EXPECT_EQ(*CommonWal(*memory_, server_), Lsn(550));
-}
-
-TEST_F(ResumeStateTest, TimelineWithTheSameNumberMayDiffer) {
-  Remember(600, 600).timeline = 2;
-  memory_->ancestors = {{1, Lsn(550)}};
-  ForkAt(Lsn(550));
-  EXPECT_EQ(*CommonWal(*memory_, server_), kEndless);
-  ForkAt(Lsn(530));
-  EXPECT_EQ(*CommonWal(*memory_, server_), Lsn(530));
-  server_.ancestors.clear();  // unknown history: the timeline number decides
-  EXPECT_EQ(*CommonWal(*memory_, server_), kEndless);
-}
-
 TEST_F(ResumeStateTest, OlderTimelineIsRejected) {
   Remember(600, 600).timeline = 3;
   EXPECT_THAT(Check(), HasError(ErrorCode::kTimelineChanged));

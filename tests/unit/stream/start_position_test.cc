@@ -148,6 +148,37 @@ TEST_F(StartPositionTest, SlotMovedByAnotherInstanceOnANewerTimelineIsATakeover)
   EXPECT_TRUE(decision->taken_over);
 }
 
+TEST_F(StartPositionTest, LaterTimelineIsComparedAtTheEndOfTheOwnTimeline) {
+  Remember(600, 600);
+  info_.server.timeline = 4;
+  info_.server.ancestors = {{1, Lsn(550)}, {2, Lsn(700)}, {3, Lsn(900)}};
+  EXPECT_EQ(Decide()->fork, Lsn(550));
+  memory_->timeline = 2;
+  memory_->ancestors = {{1, Lsn(550)}};
+  EXPECT_EQ(Decide()->fork, Lsn(700));
+}
+
+TEST_F(StartPositionTest, SiblingTimelineIsComparedAtTheFork) {
+  Remember(600, 600).timeline = 2;
+  memory_->ancestors = {{1, Lsn(550)}};
+  info_.server.timeline = 3;
+  info_.server.ancestors = {{1, Lsn(520)}};
+  EXPECT_EQ(Decide()->fork, Lsn(520));
+  info_.server.ancestors = {{1, Lsn(560)}};
+  EXPECT_EQ(Decide()->fork, Lsn(550));
+}
+
+TEST_F(StartPositionTest, TimelineWithTheSameNumberMayDiffer) {
+  Remember(600, 600).timeline = 2;
+  memory_->ancestors = {{1, Lsn(550)}};
+  ForkAt(Lsn(550));
+  EXPECT_FALSE(Decide()->timeline_switched);
+  ForkAt(Lsn(530));
+  EXPECT_EQ(Decide()->fork, Lsn(530));
+  info_.server.ancestors.clear();  // unknown history: the timeline number decides
+  EXPECT_FALSE(Decide()->timeline_switched);
+}
+
 TEST_F(StartPositionTest, TimelineWithoutACommonHistoryIsRejected) {
   Remember(600, 600);
   info_.server.timeline = 3;
