@@ -20,7 +20,7 @@ struct SlotInfo {
   bool active = false;
   // 0: no process reads the slot.
   int active_pid = 0;
-  // When that process began; absent if another role runs it, or while it ends.
+  // When that process began; absent if another role runs it, or if it has just ended.
   std::optional<WallTime> reader_started;
   // 0/0 once the slot is invalidated and its WAL removed.
   Lsn restart_lsn;

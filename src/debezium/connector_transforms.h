@@ -21,7 +21,7 @@ class ConnectorTransforms {
 
   // The prefix of the router's options: "transforms.outbox.".
   const std::string& router() const { return router_; }
-  // That of the decoder's options; "": no decoder.
+  // The prefix of the decoder's options; "": the connector has no decoder.
   const std::string& decoder() const { return decoder_; }
 
   // The result of the property "transforms".

@@ -290,8 +290,8 @@ absl::Status SlotConnector::FreeSlot(const SlotInfo& slot) {
                "the previous connection still held the slot; terminated its backend");
 }
 
-// Whether another process reads the slot and is responsible for gaps meanwhile. Our own backend has
-// no known start while it ends: Postgres no longer lists it, but has not released the slot yet.
+// Whether another process reads the slot and is responsible for gaps meanwhile. The query may read
+// the slots before the processes: the start of our own backend is unknown if it ends in between.
 // Taken for another's, it would excuse what has changed since we read the publication.
 bool SlotConnector::IsOthers(const SlotInfo& slot) const {
   const bool ours = slot.active_pid == own_backend_pid_ &&

@@ -40,8 +40,8 @@ struct LeftByStream {
 // The memory is that of a progress record, and no stream of this process has begun from it.
 struct Recorded {};
 
-// An operator has accepted that there is no usable slot. The relay waits until someone creates one,
-// and reads that one from its confirmed position. It does not know what is published.
+// An operator has accepted that no usable slot exists. The relay waits for a new slot, and reads it
+// from its confirmed position. It does not know what is published.
 struct AwaitsSlot {};
 
 // The relay's memory of a server's WAL, and of what it has published from it.
@@ -68,9 +68,10 @@ struct ResumeState {
   bool awaits_slot() const { return std::holds_alternative<AwaitsSlot>(source); }
 };
 
-// Whether this is the same server as before, and whether it has all the WAL that it had sent. Call
-// it at each check, even when streaming cannot start: the WAL of a restored server grows past what
-// it had sent, and then the loss is no longer visible. A standby server is not checked: it may lag.
+// Checks that this is the same server as before, and that it has all the WAL that it had sent. Call
+// it at each check, even when streaming cannot start: the WAL of a restored server grows past the
+// positions that the server had sent, and hides the loss. The function does not check a standby
+// server, which may lag.
 // Errors: WR-2201 to 2203.
 absl::Status CheckServer(const std::optional<ResumeState>& memory, const ServerInfo& server);
 

@@ -23,7 +23,7 @@ TEST(LeafClassesTest, RowsOfAnotherConfiguredTableAreNotThoseOfTheTable) {
   EXPECT_THAT(leaves.unsent, ElementsAre(603));
 }
 
-// Of an xid, the catalog has 32 bits.
+// The catalog has the low 32 bits of an xid.
 TEST(LeafClassesTest, LeafThatWasAttachedSinceTheProofBeginsMayHaveBroughtRows) {
   TableInfo table{.oid = 500,
                   .leaves = {{.oid = 601, .stream = LeafStream::kSent, .sent_as = 500}}};

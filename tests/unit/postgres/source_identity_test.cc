@@ -16,7 +16,7 @@ class IdentityTest : public PostgresEnvironment {
     source_.dsn = dsn;
     return IdentityOf(source_).source;
   }
-  // What a local address becomes.
+  // The name of this machine, which replaces a local address.
   static std::string ThisMachine() {
     char name[256] = {};
     EXPECT_EQ(gethostname(name, sizeof(name) - 1), 0);

@@ -820,7 +820,7 @@ TEST_F(RelayTest, OwnStaleConnectionIsTerminated) {
   EXPECT_EQ(State(), RelayState::kStreaming);
 }
 
-// Postgres no longer lists a process that ends, but it may not have released the slot yet.
+// It had the slot when the slots were read, and was gone when the processes were.
 TEST_F(RelayTest, OwnConnectionThatEndsIsOurs) {
   Start();
   postgres_.info.slot->active = true;

@@ -17,7 +17,8 @@ namespace walrelay {
 absl::Status SetProperty(rd_kafka_conf_t* conf, const std::string& name, const std::string& value);
 // The same, unless `value` is empty.
 absl::Status SetIfGiven(rd_kafka_conf_t* conf, const std::string& name, const std::string& value);
-// Sets the content of the file, or `value` if there is no file. Errors: also WR-1005 for the file.
+// Sets a property to the content of `file`, or to `value` if `file` is empty. Errors: also WR-1005
+// for the file.
 absl::Status SetSecret(rd_kafka_conf_t* conf, const std::string& name, const Secret& value,
                        const std::string& file);
 
