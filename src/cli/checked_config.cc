@@ -28,6 +28,7 @@ absl::StatusOr<Config> LoadChecked(const ConfigFlags& flags, Findings& findings)
   WR_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadCheckedConfig(flags));
   findings.Good("config.complete", "the configuration is complete and consistent");
   CheckSecretsAreKept(loaded, findings);
+  CheckCredentials(loaded.config, findings);
   if (!loaded.import_summary.empty()) {
     findings.Good("config.imported", loaded.import_summary);
   }

@@ -87,6 +87,7 @@ absl::StatusOr<Secret> ReadPassword(const SetupFlags& flags) {
 
 absl::StatusOr<SetupOptions> OptionsOf(const SetupFlags& flags, const Config& config) {
   SetupOptions options{.create_table = flags.create_table,
+                       .max_record_bytes = config.limits().max_record_bytes,
                        .role = flags.role,
                        .failover = flags.failover,
                        .prune = config.prune};

@@ -98,14 +98,14 @@ constexpr Option SizeRow(std::string_view section, std::string_view key, std::st
 }
 
 // A column of the first table; the loader copies the names to the tables that do not override them.
-// "" is stored and means "no column"; whether the column may be absent is checked by
+// No name is stored and means "no column"; whether the column may be absent is checked by
 // ValidateConfig().
 template <auto Member>
 constexpr Option ColumnRow(std::string_view key, std::string_view doc) {
   return {
       "source.columns",
       key,
-      OptionType::kString,
+      OptionType::kNames,
       {},
       doc,
       [](Config& config, const RawValue& value) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "config/value_text.h"
 
@@ -44,9 +45,34 @@ absl::Status ParseInto(const RawValue& value, std::string& out) {
   return absl::OkStatus();
 }
 
+absl::Status ParseInto(const RawValue& value, ColumnNames& out) {
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+    const std::set<std::string_view> distinct(list->begin(), list->end());
+    if (list->empty() || distinct.size() < list->size() || distinct.contains("")) {
+      return InvalidValue("expected a list of distinct names");
+    }
+    for (const std::string& name : *list) {
+      std::string checked;
+      WR_RETURN_IF_ERROR(ParseInto(RawValue(name), checked));
+    }
+    out = ColumnNames(*list);
+    return absl::OkStatus();
+  }
+  if (!std::holds_alternative<std::string>(value)) {
+    return InvalidValue("expected a string, or a list of strings");
+  }
+  std::string name;
+  WR_RETURN_IF_ERROR(ParseInto(value, name));
+  out = ColumnNames(std::move(name));
+  return absl::OkStatus();
+}
+
 // Present, also if it is empty: "" means that there is no column.
-absl::Status ParseInto(const RawValue& value, std::optional<std::string>& out) {
-  return ParseInto(value, out.emplace());
+absl::Status ParseInto(const RawValue& value, std::optional<ColumnNames>& out) {
+  ColumnNames names;
+  WR_RETURN_IF_ERROR(ParseInto(value, names));
+  out = std::move(names);
+  return absl::OkStatus();
 }
 
 absl::Status ParseInto(const RawValue& value, Secret& out) {
@@ -110,6 +136,8 @@ std::string_view TypeName(OptionType type) {
       return "size";
     case kList:
       return "list of strings";
+    case kNames:
+      return "string or list of strings";
     case kChoice:
       return "one of";
   }
@@ -129,6 +157,9 @@ absl::StatusOr<RawValue> FromText(OptionType type, std::string_view text) {
       return IntegerFromText(text);
     case kList:
       return ListFromText(text);
+    case kNames:
+      return text.find(',') == std::string_view::npos ? RawValue(std::string(text))
+                                                      : ListFromText(text);
     case kString:
     case kSecret:
     case kDuration:

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "config/choices.h"
+#include "walrelay/config/column_names.h"
 #include "walrelay/error.h"
 
 namespace walrelay {
@@ -28,14 +29,15 @@ enum class OptionType : uint8_t {
   kDuration,
   kSize,
   kList,
+  kNames,
   kChoice
 };
 
 // For the reference and for messages. A literal; "?" for a value that is not an enumerator.
 std::string_view TypeName(OptionType type);
 
-// Converts the text of an environment variable or a flag to a value of `type`. The items of a list
-// are separated by commas.
+// Converts the text of an environment variable or a flag to a value of `type`. The items of a list,
+// and several names, are separated by commas.
 // The function does not know the option: the caller checks choices and ranges.
 // Integers have no sign "+", no spaces and no unit; booleans are "true" or "false" only. A list has
 // no escapes: an item with a comma can be written in the file only, and "" is the empty list.
@@ -48,12 +50,13 @@ inline absl::Status InvalidValue(std::string_view what) {
 }
 
 // Each reads one type, and rejects values of another: a number in quotes is not a number.
-// The edges: a string and a secret may be empty but contain no zero byte; an optional string is set
-// even if the text is empty; an integer is at least 1, because every integer option is a limit; a
-// duration has the form of ParseDuration() and may be 0; a list may be empty. After an error only
-// an optional string may have changed: it is set and empty.
+// The edges: a string and a secret may be empty but contain no zero byte; the names of a column are
+// a string, which may be empty, or a list of strings, which may not, nor contain an empty or a
+// repeated one; an integer is at least 1, because every integer option is a limit; a duration has
+// the form of ParseDuration() and may be 0; a list may be empty. After an error `out` is unchanged.
 absl::Status ParseInto(const RawValue& value, std::string& out);
-absl::Status ParseInto(const RawValue& value, std::optional<std::string>& out);
+absl::Status ParseInto(const RawValue& value, ColumnNames& out);
+absl::Status ParseInto(const RawValue& value, std::optional<ColumnNames>& out);
 absl::Status ParseInto(const RawValue& value, Secret& out);
 absl::Status ParseInto(const RawValue& value, bool& out);
 absl::Status ParseInto(const RawValue& value, int64_t& out);

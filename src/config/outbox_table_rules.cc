@@ -84,9 +84,11 @@ void CheckTransforms(size_t index, const Config& config, ConfigErrors& errors) {
                                 kLongestMask, transform.length));
     }
     for (size_t j = 0; j < i; ++j) {
-      if (table.transforms[j].column == transform.column) {
-        errors.Reject(place, fmt::format("{}: column \"{}\" has two transforms",
-                                         QualifiedName(table), Printable(transform.column, 63)));
+      for (const std::string& name : transform.column.all()) {
+        if (table.transforms[j].column.Contains(name)) {
+          errors.Reject(place, fmt::format("{}: column \"{}\" has two transforms",
+                                           QualifiedName(table), Printable(name, 63)));
+        }
       }
     }
   }

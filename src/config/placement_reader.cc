@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "config/choices.h"
 #include "config/suggestion.h"
+#include "config/toml_value.h"
 
 namespace walrelay {
 namespace {
@@ -16,8 +17,8 @@ class PlacementReader {
  public:
   explicit PlacementReader(FileProblems& problems) : problems_(problems) {}
 
-  // The name defaults to the column's. A key that is missing because it is misspelt is not reported
-  // again.
+  // The name defaults to the preferred one of the column. A key that is missing because it is
+  // misspelt is not reported again.
   Placement Read(const toml::table& table) {
     Placement out;
     const size_t errors = problems_.count();
@@ -28,7 +29,7 @@ class PlacementReader {
       problems_.Invalid(table.source(), "source.placement: a placement requires a column");
     }
     if (out.name.empty()) {
-      out.name = out.column;
+      out.name = out.column.preferred();
     }
     return out;
   }
@@ -39,11 +40,11 @@ class PlacementReader {
     const auto* text = node.as_string();
     if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
       problems_.Unknown(key, "key of a placement", known);
+    } else if (key.str() == "column") {
+      out.column = ReadColumn(node, "source.placement.column", problems_).value_or("");
     } else if (text == nullptr || text->get().empty()) {
       problems_.Invalid(node.source(),
                         fmt::format("source.placement.{}: expected a name", key.str()));
-    } else if (key.str() == "column") {
-      out.column = text->get();
     } else if (key.str() == "as") {
       out.name = text->get();
     } else if (const auto where = ChoiceNamed<Placement::Where>(text->get())) {

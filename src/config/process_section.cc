@@ -12,6 +12,11 @@ constexpr Option kProcessRows[] = {
         "http", "listen", kString,
         "`address:port` for `/status`, `/livez`, `/readyz` and `/metrics`; `\"\"`: no HTTP "
         "server. GET only, no secrets, no TLS: keep it on loopback or inside the pod."),
+    Row<&Config::http, &HttpConfig::row_data>(
+        "http", "row_data", kBoolean,
+        "Whether the status pages and the reasons on `/readyz` quote ids, keys and values of a row "
+        "that blocks publishing. `false`: they name the error only, and the log names the row. For "
+        "a listener that others can reach."),
     // Each poll is a query on the primary.
     Within(Row<&Config::metrics, &MetricsConfig::slot_poll_interval>(
                "metrics", "slot_poll_interval", kDuration,

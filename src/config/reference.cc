@@ -49,6 +49,12 @@ Write durations as `"250ms"`, `"30s"`, `"1h30m"`; sizes as `"64MiB"` or in bytes
 )";
 
 constexpr std::string_view kTablesText = R"(
+A column may have several names, the preferred one first: `event_type = ["event_type", "type"]`. Each row is published
+with the first one that its table had when the row was written, so that rows from before and after a rename are
+published with one configuration ([schema changes](guides/schema-changes.md)). The same holds for `column` of the blocks
+below and for `route.timestamp`; a transform changes each of the columns that the row has. In a variable or a flag,
+commas separate the names.
+
 ### `[[source.placement]]`
 
 Publishes further columns as headers, as members of an envelope, or as the partition (Debezium's

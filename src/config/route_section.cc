@@ -11,21 +11,27 @@
 namespace walrelay {
 namespace {
 
+constexpr std::string_view kColumn = "column:";
+
 // Three values in one option: which column is meant only matters for the third.
 absl::Status SetTimestamp(Config& config, const RawValue& value) {
-  std::string text;
-  WR_RETURN_IF_ERROR(ParseInto(value, text));
-  constexpr std::string_view kColumn = "column:";
-  if (text == "commit") {
-    config.route.timestamp = TimestampSource::kCommit;
-  } else if (text == "now") {
-    config.route.timestamp = TimestampSource::kNow;
-  } else if (text.starts_with(kColumn) && text.size() > kColumn.size()) {
-    config.route.timestamp = TimestampSource::kColumn;
-    config.route.timestamp_column = text.substr(kColumn.size());
-  } else {
-    return InvalidValue("expected \"commit\", \"now\" or \"column:NAME\"");
+  ColumnNames texts;
+  WR_RETURN_IF_ERROR(ParseInto(value, texts));
+  if (texts == "commit" || texts == "now") {
+    config.route.timestamp = texts == "now" ? TimestampSource::kNow : TimestampSource::kCommit;
+    return absl::OkStatus();
   }
+  std::vector<std::string> names;
+  for (const std::string& text : texts.all()) {
+    if (text.starts_with(kColumn) && text.size() > kColumn.size()) {
+      names.push_back(text.substr(kColumn.size()));
+    }
+  }
+  if (names.empty() || names.size() < texts.all().size()) {
+    return InvalidValue("expected \"commit\", \"now\", \"column:NAME\", or a list of the last");
+  }
+  config.route.timestamp = TimestampSource::kColumn;
+  config.route.timestamp_column = ColumnNames(std::move(names));
   return absl::OkStatus();
 }
 
@@ -38,7 +44,11 @@ std::string ShowTimestamp(const Config& config) {
     case TimestampSource::kColumn:
       break;
   }
-  return TomlString("column:" + config.route.timestamp_column);
+  std::vector<std::string> texts;
+  for (const std::string& name : config.route.timestamp_column.all()) {
+    texts.push_back(fmt::format("{}{}", kColumn, name));
+  }
+  return ToToml(ColumnNames(std::move(texts)));
 }
 
 using enum OptionType;
@@ -63,12 +73,13 @@ constexpr Option kRouteRows[] = {
         "topic cannot be routed."),
     {"route",
      "timestamp",
-     kString,
+     kNames,
      {},
      "The record's timestamp: `\"commit\"` (commit time of the transaction), `\"now\"` (the time "
      "of publishing: Kafka keeps the record for the whole `retention.ms` of its topic, however "
      "long the event waited), or `\"column:NAME\"` (timestamptz, timestamp as UTC, or bigint "
-     "milliseconds; NULL falls back to the commit time).",
+     "milliseconds; NULL falls back to the commit time). A list of columns, "
+     "`[\"column:NEW\", \"column:OLD\"]`, is read like that of `[source.columns]`.",
      SetTimestamp,
      ShowTimestamp},
     Row<kRoute, &RouteConfig::commit_time_header>(

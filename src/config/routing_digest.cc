@@ -29,16 +29,16 @@ bool DeterminesRecords(const Option& option) {
          option.section.starts_with("format") || option.section == "on_error";
 }
 
-void AddColumn(const std::optional<std::string>& name, Fnv64& digest) {
-  digest.Add(name ? "=" : "auto");
-  digest.Add(name.value_or(""));
+void AddColumn(const std::optional<ColumnNames>& column, Fnv64& digest) {
+  digest.Add(column ? "=" : "auto");
+  digest.Add(ToToml(column.value_or("")));
 }
 
 // Options show the columns of the first table only, and no salt.
 void AddTable(const OutboxTable& table, Fnv64& digest) {
   digest.Add(table.schema);
   digest.Add(table.name);
-  const ColumnNames& columns = table.columns;
+  const ColumnMapping& columns = table.columns;
   for (const auto* column :
        {&columns.id, &columns.aggregate_type, &columns.aggregate_id, &columns.event_type,
         &columns.payload, &columns.trace_id, &columns.traceparent, &columns.tracestate,
@@ -46,7 +46,7 @@ void AddTable(const OutboxTable& table, Fnv64& digest) {
     AddColumn(*column, digest);
   }
   for (const Placement& placement : table.placements) {
-    digest.Add(placement.column);
+    digest.Add(ToToml(placement.column));
     digest.Add(NameOfChoice(placement.where));
     digest.Add(placement.name);
   }

@@ -18,6 +18,12 @@ namespace {
 constexpr std::string_view kDurationPattern = R"re(^(0|([0-9]+(\.[0-9]*)?(us|ms|s|m|h))+)$)re";
 constexpr std::string_view kSizePattern = R"re(^[0-9]+(B|KiB|MiB|GiB)?$)re";
 constexpr std::string_view kNameSchema = R"({"type":"string","minLength":1})";
+// One name or several; "": none.
+constexpr std::string_view kNamesSchema =
+    R"([{"type":"string"},{"type":"array","minItems":1,"items":{"type":"string","minLength":1}}])";
+constexpr std::string_view kColumnSchema =
+    R"({"anyOf":[{"type":"string","minLength":1},)"
+    R"({"type":"array","minItems":1,"items":{"type":"string","minLength":1}}]})";
 // Properties of librdkafka or of the brokers, whose documentation writes numbers and booleans
 // without quotes. `description` needs no escapes.
 std::string PropertiesSchema(std::string_view description) {
@@ -86,6 +92,9 @@ void AddTypeSchema(const Option& option, JsonObject& out) {
       out.Add("type", "array");
       out.Raw("items", R"({"type":"string"})");
       break;
+    case OptionType::kNames:
+      out.Raw("anyOf", kNamesSchema);
+      break;
     case OptionType::kChoice:
       out.Raw("enum", ChoicesOf(option));
       break;
@@ -108,7 +117,7 @@ std::string SectionSchema(std::string_view name);
 
 std::string PlacementsSchema() {
   JsonObject members;
-  members.Raw("column", kNameSchema);
+  members.Raw("column", kColumnSchema);
   members.Raw("to", fmt::format(R"({{"enum":{},"default":"header"}})",
                                 ChoiceList(kChoiceNames<Placement::Where>)));
   members.Raw("as", kNameSchema);
@@ -119,7 +128,7 @@ std::string PlacementsSchema() {
 
 std::string TransformsSchema() {
   JsonObject members;
-  members.Raw("column", kNameSchema);
+  members.Raw("column", kColumnSchema);
   members.Raw("apply",
               fmt::format(R"({{"enum":{}}})", ChoiceList(kChoiceNames<ColumnTransform::Kind>)));
   members.Raw("length", R"({"type":"integer","minimum":0,"maximum":2147483647})");

@@ -222,31 +222,31 @@ constexpr Option kSourceRows[] = {
         "Allow a connection to another host without verified TLS (`sslmode` below `verify-full`, "
         "the default, which requires `sslrootcert`)."),
 
-    ColumnRow<&ColumnNames::id>("id", "Header `id`. Default: `id`. `\"\"`: none."),
-    ColumnRow<&ColumnNames::aggregate_type>(
+    ColumnRow<&ColumnMapping::id>("id", "Header `id`. Default: `id`. `\"\"`: none."),
+    ColumnRow<&ColumnMapping::aggregate_type>(
         "aggregate_type",
         "The value that selects the topic. Default: `aggregate_type`, else Debezium's "
         "`aggregatetype`."),
-    ColumnRow<&ColumnNames::aggregate_id>(
+    ColumnRow<&ColumnMapping::aggregate_id>(
         "aggregate_id",
         "The record's key. Default: `aggregate_id`, else Debezium's `aggregateid`."),
-    ColumnRow<&ColumnNames::event_type>(
+    ColumnRow<&ColumnMapping::event_type>(
         "event_type",
         "Header `event_type`. Default: `event_type`, else Debezium's `type`, else none."),
-    ColumnRow<&ColumnNames::payload>("payload",
-                                     "The record's value, byte for byte. Default: `payload`."),
-    ColumnRow<&ColumnNames::trace_id>(
+    ColumnRow<&ColumnMapping::payload>("payload",
+                                       "The record's value, byte for byte. Default: `payload`."),
+    ColumnRow<&ColumnMapping::trace_id>(
         "trace_id", "Header `trace_id`. Default: `trace_id` where the column exists."),
-    ColumnRow<&ColumnNames::traceparent>(
+    ColumnRow<&ColumnMapping::traceparent>(
         "traceparent",
         "W3C trace context, header `traceparent`; no header for NULL. Default: `traceparent` "
         "where the column exists."),
-    ColumnRow<&ColumnNames::tracestate>("tracestate", "Likewise, header `tracestate`."),
-    ColumnRow<&ColumnNames::span_context>(
+    ColumnRow<&ColumnMapping::tracestate>("tracestate", "Likewise, header `tracestate`."),
+    ColumnRow<&ColumnMapping::span_context>(
         "span_context",
         "Debezium's span context: the text of java.util.Properties, whose `traceparent` and "
         "`tracestate` become headers. Default: `tracingspancontext` where the column exists."),
-    ColumnRow<&ColumnNames::version>(
+    ColumnRow<&ColumnMapping::version>(
         "version", "An int4 column with the version of the envelope's schema. Default: none."),
 };
 

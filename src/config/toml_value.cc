@@ -86,4 +86,16 @@ std::optional<std::string> ReadScalar(const toml::key& key, const toml::node& no
   return std::nullopt;
 }
 
+std::optional<ColumnNames> ReadColumn(const toml::node& node, std::string_view what,
+                                      FileProblems& problems) {
+  ColumnNames column;
+  const auto value = ToRaw(node);
+  if (!value || !ParseInto(*value, column).ok() || column.empty()) {
+    problems.Invalid(node.source(),
+                     fmt::format("{}: expected a name, or a list of distinct names", what));
+    return std::nullopt;
+  }
+  return column;
+}
+
 }  // namespace walrelay

@@ -22,4 +22,9 @@ std::string_view KindOf(const toml::node& node);
 std::optional<std::string> ReadScalar(const toml::key& key, const toml::node& node,
                                       FileProblems& problems);
 
+// The column that a block is about: one name, or several. nullopt after an error. `what`: the key,
+// for messages.
+std::optional<ColumnNames> ReadColumn(const toml::node& node, std::string_view what,
+                                      FileProblems& problems);
+
 }  // namespace walrelay

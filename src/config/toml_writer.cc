@@ -22,8 +22,11 @@ std::string TomlString(std::string_view text) {
 std::string ToToml(const std::string& value) {
   return TomlString(value);
 }
-std::string ToToml(const std::optional<std::string>& value) {
-  return value ? TomlString(*value) : "auto";
+std::string ToToml(const ColumnNames& value) {
+  return value.all().size() > 1 ? ToToml(value.all()) : TomlString(value.preferred());
+}
+std::string ToToml(const std::optional<ColumnNames>& value) {
+  return value ? ToToml(*value) : "auto";
 }
 // Masked in every output: only the import writes secrets, and it passes their text.
 std::string ToToml(const Secret& value) {

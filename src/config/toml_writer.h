@@ -14,6 +14,7 @@
 #include "config/choices.h"
 #include "config/option_value.h"
 #include "walrelay/clock.h"
+#include "walrelay/config/column_names.h"
 #include "walrelay/config/kafka.h"
 #include "walrelay/secret.h"
 
@@ -25,11 +26,12 @@ struct ColumnTransform;
 // Escapes as JSON does, whose escapes TOML accepts in basic strings (TOML v1.0.0, "String").
 std::string TomlString(std::string_view text);
 
-// A value as TOML. A secret becomes "***"; an absent name becomes `auto`, which is not TOML.
+// A value as TOML. A secret becomes "***"; absent names become `auto`, which is not TOML.
 // An empty Secret becomes "", so that it is visible whether one is set. A duration and an integer
 // have the form that the loader reads.
 std::string ToToml(const std::string& value);
-std::string ToToml(const std::optional<std::string>& value);
+std::string ToToml(const ColumnNames& value);
+std::string ToToml(const std::optional<ColumnNames>& value);
 std::string ToToml(const Secret& value);
 std::string ToToml(bool value);
 std::string ToToml(int64_t value);

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "config/choices.h"
+#include "config/toml_value.h"
 
 namespace walrelay {
 namespace {
@@ -64,11 +65,11 @@ class TransformReader {
       ReadChoice(key, node, out.kind);
     } else if (key.str() == "algorithm") {
       ReadChoice(key, node, out.algorithm);
+    } else if (key.str() == "column") {
+      out.column = ReadColumn(node, "source.transform.column", problems_).value_or("");
     } else if (!is_text) {
       problems_.Invalid(node.source(),
                         fmt::format("source.transform.{}: expected a text", key.str()));
-    } else if (key.str() == "column") {
-      out.column = text->get();
     } else {
       out.salt = Secret(text->get());
     }

@@ -147,7 +147,7 @@ std::vector<std::string> PublishedColumns(const DebeziumTranslation& translation
     }
   }
   for (const Placement& placement : translation.placements) {
-    add(placement.column);
+    add(placement.column.preferred());
   }
   add("tracingspancontext");
   return columns;

@@ -100,7 +100,7 @@ class ImportWriter {
       out_.Element("source.placement");
       out_.Set("column", ToToml(placement.column));
       out_.Set("to", ToToml(placement.where));
-      if (placement.name != placement.column) {
+      if (placement.column != placement.name) {
         out_.Set("as", ToToml(placement.name));
       }
     }

@@ -44,9 +44,10 @@ bool AdjustsColumns(std::string_view mode, const DebeziumTranslation& translatio
         return (setting.first.starts_with("source.columns.") && Adjusts(mode, value)) ||
                (value.starts_with(kTimestamp) && Adjusts(mode, value.substr(kTimestamp.size())));
       });
-  return of_settings ||
-         std::any_of(translation.placements.begin(), translation.placements.end(),
-                     [&](const Placement& placement) { return Adjusts(mode, placement.column); });
+  return of_settings || std::any_of(translation.placements.begin(), translation.placements.end(),
+                                    [&](const Placement& placement) {
+                                      return Adjusts(mode, placement.column.preferred());
+                                    });
 }
 
 }  // namespace

@@ -65,4 +65,14 @@ void CheckSecretsAreKept(const LoadedConfig& loaded, Findings& out) {
   }
 }
 
+void CheckCredentials(const Config& config, Findings& out) {
+  for (const Option& option : Options()) {
+    if (option.show(config).starts_with("\"/run/credentials/")) {
+      out.Good("config.credentials",
+               fmt::format("{} is a credential of systemd: restart the unit when it was rotated",
+                           option.Name()));
+    }
+  }
+}
+
 }  // namespace walrelay

@@ -13,4 +13,8 @@ namespace walrelay {
 // be examined is skipped.
 void CheckSecretsAreKept(const LoadedConfig& loaded, Findings& out);
 
+// Names the options whose file is a credential of systemd: the unit has a new one only after a
+// restart.
+void CheckCredentials(const Config& config, Findings& out);
+
 }  // namespace walrelay

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "doctor/backlog_checks.h"
 #include "doctor/message_checks.h"
 #include "doctor/process_checks.h"
 #include "doctor/prune_checks.h"
@@ -101,6 +102,9 @@ void DiagnosePruning(const Config& config, Findings& out) {
 
 void Diagnose(const Config& config, const DiagnosisOptions& options, Findings& out) {
   const std::optional<SourceInfo> source = DiagnosePostgres(config, options.depth, out);
+  if (source) {
+    CheckBacklog(config, *source, out);
+  }
   const auto sink = MakeSinkDiagnosis(config, out);
   const bool reached = sink->CheckTopics(options.depth);
   std::optional<Progress> record;

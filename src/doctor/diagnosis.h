@@ -2,8 +2,8 @@
 // relay.
 //
 // One mechanism for `walrelay check` (would the relay start?) and `walrelay doctor` (diagnose a
-// deployment). Read-only: it does not touch a slot, create a topic or write a row. It writes a
-// record only to a topic given for that purpose.
+// deployment). Read-only: it does not move a slot, create a topic or write a row. It reads a
+// backlog by a temporary slot, and writes a record only to a topic given for that purpose.
 #pragma once
 
 #include <string>

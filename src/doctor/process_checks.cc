@@ -5,8 +5,9 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
+#include <optional>
 
+#include "base/process_memory.h"
 #include "base/text.h"
 #include "http/http_client.h"
 #include "postgres/connection.h"
@@ -47,19 +48,17 @@ void CheckLimits(const Config& config, Findings& out) {
                          files.rlim_cur),
              "LimitNOFILE=65536 in the unit, or ulimit -n 65536.");
   }
-  // cgroup v2. The content of an unlimited group is "max", which is not a number: no finding.
-  std::ifstream cgroup("/sys/fs/cgroup/memory.max");
-  int64_t limit = 0;
+  const std::optional<uint64_t> limit = MemoryLimit();
   const bool takes_json_apart =
       config.format.expand_json || !config.source.message_prefixes.empty();
   // Twice the window, because librdkafka holds each record and its copy in a send buffer.
   const int64_t wanted = kOwnMemory + 2 * config.pipeline.max_in_flight_bytes +
                          (takes_json_apart ? kJsonFactor * config.limits().max_record_bytes : 0);
-  if (cgroup >> limit && limit < wanted) {
+  if (limit && *limit < static_cast<uint64_t>(wanted)) {
     out.Warn("process.memory",
              fmt::format("this container may use {}; with pipeline.max_in_flight_bytes = {} it may "
                          "need {}{}",
-                         HumanBytes(static_cast<uint64_t>(limit)),
+                         HumanBytes(*limit),
                          HumanBytes(static_cast<uint64_t>(config.pipeline.max_in_flight_bytes)),
                          HumanBytes(static_cast<uint64_t>(wanted)),
                          takes_json_apart ? ", most of it for a row of very dense JSON" : ""),

@@ -96,6 +96,30 @@ absl::Status CheckTls(PgConnection& connection, Micros timeout, Findings& out) {
   return absl::OkStatus();
 }
 
+// REPLICATION already reads the whole server (SECURITY.md); a superuser also writes, and runs
+// programs on its host.
+absl::Status CheckRole(PgConnection& connection, Micros timeout, Findings& out) {
+  WR_ASSIGN_OR_RETURN(const PgResult row,
+                      connection.Query("SELECT rolname, rolsuper FROM pg_catalog.pg_roles "
+                                       "WHERE rolname OPERATOR(pg_catalog.=) current_user",
+                                       timeout));
+  const std::string name = Printable(row.rows() == 1 ? row.Text(0, "rolname") : "", 63);
+  if (row.rows() == 1 && row.Bool(0, "rolsuper")) {
+    out.Warn("postgres.role",
+             fmt::format("role {} is a superuser: who has its password can change every database, "
+                         "and run programs on the server's host",
+                         name),
+             "Create a role for walrelay, `walrelay setup --apply --role ROLE`, and set it in "
+             "source.dsn.");
+  } else {
+    out.Good("postgres.role",
+             fmt::format("role {} is not a superuser; like every role with REPLICATION, it can "
+                         "read the whole server: protect its password",
+                         name));
+  }
+  return absl::OkStatus();
+}
+
 // doctor itself holds a walsender while this runs: one that is in use here may be its own.
 absl::Status CheckCapacity(PgConnection& connection, const SourceConfig& source, Findings& out) {
   WR_ASSIGN_OR_RETURN(
@@ -254,6 +278,7 @@ absl::Status CheckServerAndNetwork(PgConnection& connection, const SourceConfig&
   CheckVersion(connection, out);
   WR_RETURN_IF_ERROR(CheckNetwork(connection, timeout, out));
   WR_RETURN_IF_ERROR(CheckTls(connection, timeout, out));
+  WR_RETURN_IF_ERROR(CheckRole(connection, timeout, out));
   return CheckCapacity(connection, source, out);
 }
 

@@ -21,6 +21,32 @@
 namespace walrelay {
 namespace {
 
+// Writers may fill only one of two columns: of a rename in steps, with an old and a new column.
+void CheckBothNames(const pgoutput::CachedRelation& relation, const OutboxTable& mapping,
+                    Findings& out) {
+  const ColumnMapping& names = mapping.columns;
+  for (const auto* column : {&names.id, &names.aggregate_type, &names.aggregate_id,
+                             &names.event_type, &names.payload, &names.trace_id, &names.traceparent,
+                             &names.tracestate, &names.span_context, &names.version}) {
+    const ColumnNames configured = column->value_or("");
+    std::vector<std::string> present;
+    for (const std::string& name : configured.all()) {
+      const auto has_name = [&](const auto& each) { return each.name == name; };
+      if (std::any_of(relation.columns.begin(), relation.columns.end(), has_name)) {
+        present.push_back(Printable(name, 63));
+      }
+    }
+    if (present.size() > 1) {
+      out.Warn(
+          "table.both_columns",
+          fmt::format("table {}.{} has the columns {}, of which rows are published with {}",
+                      relation.schema, relation.name, fmt::join(present, " and "), present.front()),
+          fmt::format("Make sure that every writer fills {}, then drop the other column.",
+                      present.front()));
+    }
+  }
+}
+
 void CheckColumns(const SourceConfig& source, const RouteConfig& route, const FormatConfig& format,
                   const TableInfo& table, const OutboxTable& mapping, Findings& out) {
   // From the catalog, in the form of the Relation message that the stream would send.
@@ -35,6 +61,7 @@ void CheckColumns(const SourceConfig& source, const RouteConfig& route, const Fo
     out.Problem("table.columns", binding.status);
     return;
   }
+  CheckBothNames(relation, mapping, out);
   const std::pair<std::string_view, const BoundColumn*> parts[] = {
       {"topic", &binding.aggregate_type},  {"key", &binding.aggregate_id},
       {"value", &binding.payload},         {"header id", &binding.id},

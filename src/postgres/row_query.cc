@@ -36,28 +36,24 @@ const CachedColumn* Find(const RowSource& source, std::string_view name) {
   return found == columns.end() ? nullptr : &*found;
 }
 
-absl::StatusOr<const CachedColumn*> Require(const RowSource& source, std::string_view name) {
-  const CachedColumn* const column = Find(source, name);
-  return column != nullptr
-             ? absl::StatusOr<const CachedColumn*>(column)
-             : Error(ErrorCode::kUsage, fmt::format("table {} has no column \"{}\"",
-                                                    TableName(source), Printable(name, 63)));
-}
-
-// The configured column, or the first of the default names that the table has.
-absl::StatusOr<const CachedColumn*> Mapped(const RowSource& source,
-                                           const std::optional<std::string>& configured,
-                                           std::initializer_list<std::string_view> defaults) {
-  for (const std::string_view name : defaults) {
-    if (!configured && Find(source, name) != nullptr) {
-      return Find(source, name);
+// The first of the names that the table has.
+absl::StatusOr<const CachedColumn*> Require(const RowSource& source, const ColumnNames& names) {
+  for (const std::string& name : names.all()) {
+    if (const CachedColumn* const column = Find(source, name); column != nullptr) {
+      return column;
     }
   }
-  return Require(source, configured ? std::string_view(*configured) : *defaults.begin());
+  return Error(ErrorCode::kUsage, fmt::format("table {} has no column \"{}\"", TableName(source),
+                                              Printable(names.preferred(), 63)));
 }
 
 absl::StatusOr<const CachedColumn*> IdColumn(const RowSource& source) {
-  return Mapped(source, source.table.columns.id, {"id"});
+  return Require(source, source.table.columns.id.value_or("id"));
+}
+
+absl::StatusOr<const CachedColumn*> KeyColumn(const RowSource& source) {
+  const std::vector<std::string> usual = {"aggregate_id", "aggregateid"};
+  return Require(source, source.table.columns.aggregate_id.value_or(ColumnNames(usual)));
 }
 
 bool IsInteger(uint32_t type) {
@@ -138,8 +134,8 @@ absl::StatusOr<TimeOperand> OperandOf(const RowSource& source, const CachedColum
 }
 
 absl::StatusOr<TimeOperand> TimeOf(const RowSelection& selection, const RowSource& source) {
-  const std::string& named =
-      selection.time_column.empty() ? source.route.timestamp_column : selection.time_column;
+  const ColumnNames named = selection.time_column.empty() ? source.route.timestamp_column
+                                                          : ColumnNames(selection.time_column);
   if (!named.empty()) {
     WR_ASSIGN_OR_RETURN(const CachedColumn* const column, Require(source, named));
     return OperandOf(source, *column);
@@ -218,9 +214,7 @@ absl::StatusOr<std::string> WhereClause(const RowSelection& selection, const Row
     }
   }
   if (selection.key) {
-    WR_ASSIGN_OR_RETURN(
-        const CachedColumn* const key,
-        Mapped(source, source.table.columns.aggregate_id, {"aggregate_id", "aggregateid"}));
+    WR_ASSIGN_OR_RETURN(const CachedColumn* const key, KeyColumn(source));
     where.Add("{}", EqualsAny(*key, {*selection.key}));
   }
   if (selection.since || selection.until) {

@@ -48,16 +48,29 @@ absl::StatusOr<TemporarySlot> TemporarySlot::FromNow(PgConnection connection,
                 fmt::format("pg_create_logical_replication_slot({}, 'pgoutput', true)", kName));
 }
 
+absl::StatusOr<std::vector<std::string>> TemporarySlot::Next(size_t max_messages) {
+  return Read(max_messages, "", kDecodingTimeout);
+}
+
+// 82 and 89: "R" and "Y", pgoutput's types of these messages.
+absl::StatusOr<std::vector<std::string>> TemporarySlot::NextDescriptions(size_t max_messages,
+                                                                         Micros limit) {
+  return Read(max_messages,
+              " WHERE pg_catalog.get_byte(data, 0) OPERATOR(pg_catalog.=) ANY (ARRAY[82, 89])",
+              limit);
+}
+
 // Consumes what it returns: the temporary slot advances, and memory stays bounded. Hexadecimal,
 // because libpq returns text, in which bytea would be escaped in one of two ways.
-absl::StatusOr<std::vector<std::string>> TemporarySlot::Next(size_t max_messages) {
+absl::StatusOr<std::vector<std::string>> TemporarySlot::Read(size_t max_messages,
+                                                             std::string_view where, Micros limit) {
   const auto rows = connection_.Query(
       fmt::format("SELECT pg_catalog.encode(data, 'hex') AS data FROM "
                   "pg_catalog.pg_logical_slot_get_binary_changes({}, NULL, {}, 'proto_version', "
-                  "'1', 'publication_names', {}{})",
+                  "'1', 'publication_names', {}{}){}",
                   kName, max_messages, QuoteLiteral(QuoteIdentifier(publication_)),
-                  messages_ ? ", 'messages', 'true'" : ""),
-      kDecodingTimeout);
+                  messages_ ? ", 'messages', 'true'" : "", where),
+      limit);
   if (!rows.ok()) {
     // The slot exists, so the undefined object is the publication.
     return connection_.last_sqlstate() == "42704"

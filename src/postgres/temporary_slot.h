@@ -10,6 +10,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -33,6 +34,9 @@ class TemporarySlot {
   // messages. Empty: there are no more messages up to the current end of the WAL.
   // `max_messages` bounds the memory of one call, except for a transaction that is larger.
   absl::StatusOr<std::vector<std::string>> Next(size_t max_messages);
+  // The Type and Relation messages among those that Next() would return. The others are not sent to
+  // this process. Errors: also WR-2001 if the server has not decoded them after `limit`.
+  absl::StatusOr<std::vector<std::string>> NextDescriptions(size_t max_messages, Micros limit);
 
  private:
   TemporarySlot(PgConnection connection, const SourceConfig& source)
@@ -43,6 +47,9 @@ class TemporarySlot {
   // `function` creates the temporary slot; its name and arguments are quoted already.
   static absl::StatusOr<TemporarySlot> Create(PgConnection connection, const SourceConfig& source,
                                               const std::string& function);
+
+  absl::StatusOr<std::vector<std::string>> Read(size_t max_messages, std::string_view where,
+                                                Micros limit);
 
   PgConnection connection_;
   std::string publication_;

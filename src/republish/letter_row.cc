@@ -78,10 +78,12 @@ bool IsIncomplete(const StoredDeadLetter& letter, const SourceConfig& source) {
 
 std::optional<std::string> RowIdOf(const StoredDeadLetter& letter, const SourceConfig& source) {
   const OutboxTable* const table = TableOf(letter, source);
-  const std::string name = table != nullptr ? table->columns.id.value_or("id") : "id";
-  for (const StoredDeadLetter::Column& column : letter.columns) {
-    if (column.name == name && column.value && column.cut_from == 0) {
-      return TextOf(column);
+  const ColumnNames names = table != nullptr ? table->columns.id.value_or("id") : "id";
+  for (const std::string& name : names.all()) {
+    for (const StoredDeadLetter::Column& column : letter.columns) {
+      if (column.name == name) {
+        return column.value && column.cut_from == 0 ? TextOf(column) : std::nullopt;
+      }
     }
   }
   return std::nullopt;

@@ -11,6 +11,15 @@
 namespace walrelay {
 namespace {
 
+// "a" or "b".
+std::string Quoted(const ColumnNames& names) {
+  std::string out;
+  for (const std::string& name : names.all()) {
+    out += fmt::format("{}\"{}\"", out.empty() ? "" : " or ", Printable(name, 63));
+  }
+  return out;
+}
+
 // Behind the parameters of the type itself.
 void AddParameter(const ValueTransform& transform, ConnectColumnType& shape) {
   if (auto parameter = transform.SchemaParameter()) {
@@ -22,19 +31,33 @@ void AddParameter(const ValueTransform& transform, ConnectColumnType& shape) {
 
 }  // namespace
 
-BoundColumn ColumnBinder::BindTransform(const ColumnTransform& rule, bool optional) {
-  BoundColumn column = optional ? Find(rule.column) : Named(rule.column, "transform");
-  if (column.present()) {
-    const ColumnTraits traits = TraitsOf(column);
-    const auto shape = ShapeOf(traits, modes_);
-    column.transform =
-        std::make_shared<const ValueTransform>(rule, traits, shape.ok() ? &*shape : nullptr);
-    transformed_.push_back(column);
+// Both columns of a rename that the application makes in steps, with an old and a new column: what
+// one hides, the other must not publish.
+void ColumnBinder::BindTransform(const ColumnTransform& rule, bool optional) {
+  if (!optional) {
+    Named(rule.column, "transform");
   }
-  return column;
+  for (const std::string& name : rule.column.all()) {
+    if (BoundColumn column = FindOne(name); column.present()) {
+      const ColumnTraits traits = TraitsOf(column);
+      const auto shape = ShapeOf(traits, modes_);
+      column.transform =
+          std::make_shared<const ValueTransform>(rule, traits, shape.ok() ? &*shape : nullptr);
+      transformed_.push_back(std::move(column));
+    }
+  }
 }
 
-BoundColumn ColumnBinder::Find(std::string_view name) const {
+BoundColumn ColumnBinder::Find(const ColumnNames& names) const {
+  for (const std::string& name : names.all()) {
+    if (BoundColumn column = FindOne(name); column.present()) {
+      return column;
+    }
+  }
+  return {};
+}
+
+BoundColumn ColumnBinder::FindOne(std::string_view name) const {
   for (size_t i = 0; i < relation_.columns.size(); ++i) {
     if (relation_.columns[i].name == name) {
       return {static_cast<int>(i), relation_.columns[i].type_oid, nullptr,
@@ -44,32 +67,48 @@ BoundColumn ColumnBinder::Find(std::string_view name) const {
   return {};
 }
 
-BoundColumn ColumnBinder::Named(std::string_view name, std::string_view purpose) {
-  const BoundColumn column = Find(name);
-  if (!column.present() && IsInCatalog(name)) {
-    FailForOldRow(name, purpose);
-  } else if (!column.present()) {
-    status_.Update(
-        Error(ErrorCode::kColumnMissing,
-              fmt::format("{}.{} has no column \"{}\" ({}); it has {}", relation_.schema,
-                          relation_.name, Printable(name, 63), purpose, ColumnNamesOfRelation())));
+// A mapping may suit the table, and not the rows that were written before the table was changed.
+// Only the first problem is reported.
+BoundColumn ColumnBinder::Named(const ColumnNames& names, std::string_view purpose) {
+  BoundColumn column = Find(names);
+  if (column.present()) {
+    return column;
+  }
+  const auto present = std::find_if(names.all().begin(), names.all().end(),
+                                    [&](const std::string& name) { return IsInCatalog(name); });
+  const std::string table = fmt::format("{}.{}", relation_.schema, relation_.name);
+  if (present == names.all().end()) {
+    status_.Update(Error(ErrorCode::kColumnMissing,
+                         fmt::format("{} has no column {} ({}); it has {}", table, Quoted(names),
+                                     purpose, ColumnNamesOfRelation())));
+  } else {
+    status_.Update(Error(
+        ErrorCode::kColumnMissing,
+        fmt::format("{} has column \"{}\" ({}) now, but not when this row was written: then it "
+                    "had {}",
+                    table, Printable(*present, 63), purpose, ColumnNamesOfRelation()),
+        fmt::format(
+            "Give the column both names, the present one first, and restart walrelay: "
+            "[\"{}\", \"OLD\"] instead of \"{}\", where OLD is the {} of the columns that the "
+            "row has. Each row is published with the name that its table had.",
+            Printable(*present, 63), Printable(*present, 63), purpose)));
   }
   return column;
 }
 
-BoundColumn ColumnBinder::Part(const std::optional<std::string>& configured,
+BoundColumn ColumnBinder::Part(const std::optional<ColumnNames>& configured,
                                std::string_view purpose, std::span<const std::string_view> usual,
                                bool optional) {
-  // "" means "no such column", also where a column with a default name exists.
+  // No name means "no such column", also where a column with a default name exists.
   if (configured) {
     return configured->empty() ? BoundColumn() : Named(*configured, purpose);
   }
   for (const std::string_view name : usual) {
-    if (const BoundColumn column = Find(name); column.present()) {
+    if (BoundColumn column = FindOne(name); column.present()) {
       return column;
     }
   }
-  return optional ? BoundColumn() : Named(usual.front(), purpose);
+  return optional ? BoundColumn() : Named(std::string(usual.front()), purpose);
 }
 
 void ColumnBinder::Shape(BoundColumn& column) {
@@ -152,22 +191,6 @@ bool ColumnBinder::IsInCatalog(std::string_view name) const {
   return info_ != nullptr &&
          std::any_of(info_->columns.begin(), info_->columns.end(),
                      [&](const ColumnInfo& known) { return known.name == name; });
-}
-
-// The mapping suits the table, and not the rows that were written before the table was changed.
-// Only the first problem is reported.
-void ColumnBinder::FailForOldRow(std::string_view name, std::string_view purpose) {
-  status_.Update(Error(
-      ErrorCode::kColumnMissing,
-      fmt::format("{}.{} has column \"{}\" ({}) now, but not when this row was written: then it "
-                  "had {}",
-                  relation_.schema, relation_.name, Printable(name, 63), purpose,
-                  ColumnNamesOfRelation()),
-      fmt::format("Map the {0} to the column that the row has, in [source.columns], and restart "
-                  "walrelay: it publishes the rows from before the change of the table, and is "
-                  "blocked (WR-3001) at the first one after it. Then map the {0} to \"{1}\" "
-                  "again, and restart walrelay.",
-                  purpose, Printable(name, 63))));
 }
 
 }  // namespace walrelay

@@ -32,20 +32,21 @@ class ColumnBinder {
                const TypeModes& modes, absl::Status& status)
       : relation_(relation), info_(info), modes_(modes), status_(status) {}
 
-  // The column that the rule transforms, wherever it is used: call it before any column is looked
-  // up. `optional`: the column may be missing.
-  BoundColumn BindTransform(const ColumnTransform& rule, bool optional);
+  // The columns that the rule transforms, wherever they are used: call it before any column is
+  // looked up. `optional`: all may be missing.
+  void BindTransform(const ColumnTransform& rule, bool optional);
   const std::vector<BoundColumn>& transformed() const { return transformed_; }
   // The enums among the columns that a schema describes. The list names a column twice if the row
   // uses it for two purposes.
   const std::vector<EnumColumn>& enums() const { return enums_; }
 
-  // The column called `name`. Find() accepts a missing column, Named() notes an error.
-  BoundColumn Find(std::string_view name) const;
-  BoundColumn Named(std::string_view name, std::string_view purpose);
+  // The first column that the description has. Find() accepts that it has none, Named() notes an
+  // error.
+  BoundColumn Find(const ColumnNames& names) const;
+  BoundColumn Named(const ColumnNames& names, std::string_view purpose);
 
   // A part whose column has default names: walrelay's first, then Debezium's.
-  BoundColumn Part(const std::optional<std::string>& configured, std::string_view purpose,
+  BoundColumn Part(const std::optional<ColumnNames>& configured, std::string_view purpose,
                    std::span<const std::string_view> usual, bool optional);
 
   // Sets the part's shape in Connect's model. Nothing for a part that is absent.
@@ -61,9 +62,9 @@ class ColumnBinder {
   std::shared_ptr<const ValueTransform> TransformOf(int index) const;
   std::string NameOf(const BoundColumn& column) const;
   ColumnTraits TraitsOf(const BoundColumn& column) const;
+  BoundColumn FindOne(std::string_view name) const;
   std::string ColumnNamesOfRelation() const;
   bool IsInCatalog(std::string_view name) const;
-  void FailForOldRow(std::string_view name, std::string_view purpose);
 
   const pgoutput::CachedRelation& relation_;
   const TableInfo* info_;

@@ -74,6 +74,11 @@ class Router {
   bool TakesMessages(std::string_view prefix) const;
 
   bool IsOutbox(uint32_t relation_oid) const { return bindings_.contains(relation_oid); }
+  // Whether rows with the table's last description can be routed: WR-3001 or WR-3002 if not.
+  // REQUIRES: IsOutbox().
+  const absl::Status& StatusOf(uint32_t relation_oid) const {
+    return bindings_.at(relation_oid).status;
+  }
 
   // The record of a row. REQUIRES: IsOutbox(). The result points into the row and into this router;
   // it is valid until the next call. Errors: WR-3001 to WR-3007.

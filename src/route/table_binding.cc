@@ -30,14 +30,15 @@ void BindTransforms(const OutboxTable& table, const BindingContext& context, Col
   }
   for (const ColumnTransform& transform : table.transforms) {
     // The only column of a connector that may be missing without a setting that permits it.
-    const bool optional = transform.column == "tracingspancontext" ||
-                          context.missing_columns == MissingColumns::kIgnore;
-    const BoundColumn column = binder.BindTransform(transform, optional);
-    if (column.present() && context.route.compatibility == Compatibility::kWalrelay) {
+    binder.BindTransform(transform, transform.column == "tracingspancontext" ||
+                                        context.missing_columns == MissingColumns::kIgnore);
+  }
+  out.transformed = binder.transformed();
+  for (const BoundColumn& column : out.transformed) {
+    if (context.route.compatibility == Compatibility::kWalrelay) {
       binder.RequireType(column.transform->suits_type(), "column of this transform", column);
     }
   }
-  out.transformed = binder.transformed();
 }
 
 void BindPlacement(const Placement& placement, const BindingContext& context, ColumnBinder& binder,
@@ -73,14 +74,14 @@ void BindPlacement(const Placement& placement, const BindingContext& context, Co
 
 // The W3C trace context. A column that a placement already maps to a header is not used here.
 void BindTraceContext(const OutboxTable& table, ColumnBinder& binder, TableBinding& out) {
-  const auto placed = [&](const std::optional<std::string>& configured, std::string_view name) {
+  const auto placed = [&](const std::optional<ColumnNames>& configured, std::string_view name) {
     return !configured && std::any_of(table.placements.begin(), table.placements.end(),
                                       [&](const Placement& placement) {
-                                        return placement.column == name &&
+                                        return placement.column.Contains(name) &&
                                                placement.where == Placement::Where::kHeader;
                                       });
   };
-  const auto bind = [&](const std::optional<std::string>& configured, std::string_view name) {
+  const auto bind = [&](const std::optional<ColumnNames>& configured, std::string_view name) {
     const std::string_view usual[] = {name};
     return placed(configured, name) ? BoundColumn() : binder.Part(configured, name, usual, true);
   };
@@ -142,7 +143,7 @@ void BindTimestamp(const RouteConfig& route, ColumnBinder& binder, TableBinding&
 }
 
 // The version is required only for an envelope.
-void BindVersion(const ColumnNames& names, ColumnBinder& binder, TableBinding& out) {
+void BindVersion(const ColumnMapping& names, ColumnBinder& binder, TableBinding& out) {
   if (out.enveloped && names.version && !names.version->empty()) {
     out.version = binder.Named(*names.version, "version");
     binder.RequireType(out.version.type_oid == pgoutput::kInt4Oid, "version", out.version);
@@ -180,7 +181,7 @@ TableBinding BindTable(const pgoutput::CachedRelation& relation, const OutboxTab
                        const BindingContext& context) {
   constexpr bool kRequired = false;
   constexpr bool kOptional = true;
-  const ColumnNames& names = table.columns;
+  const ColumnMapping& names = table.columns;
   TableBinding out;
   // The types of a message's members follow from their values, whatever the modes are.
   out.of_messages = relation.oid == kMessageRelation;

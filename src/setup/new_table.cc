@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "outbox/partition_plan.h"
 #include "postgres/quote.h"
@@ -17,16 +19,16 @@ namespace {
 // A column of the table to create. Two parts of an event may be mapped to the same column.
 struct NewColumn {
   std::string name;
-  std::string_view definition;
+  std::string definition;
   std::string_view comment = {};
 };
 
 class NewColumns {
  public:
-  void Add(std::string_view name, std::string_view definition, std::string_view comment = {}) {
+  void Add(std::string_view name, std::string definition, std::string_view comment = {}) {
     const auto same = [&](const NewColumn& column) { return column.name == name; };
     if (!name.empty() && std::none_of(columns_.begin(), columns_.end(), same)) {
-      columns_.push_back({std::string(name), definition, comment});
+      columns_.push_back({std::string(name), std::move(definition), comment});
     }
   }
   // `constraint`: after the columns; "": none.
@@ -47,25 +49,35 @@ class NewColumns {
 // For the age of rows: walrelay does not publish it.
 constexpr std::string_view kTimeColumn = "created_at";
 
-NewColumns ColumnsOf(const OutboxTable& table, std::string_view id_definition) {
-  const ColumnNames& names = table.columns;
+// The limit leaves room for the key and the headers. A row beyond it could not be published, and
+// one of hundreds of megabytes may not even fit into the memory of the relay.
+std::string PayloadDefinition(std::string_view name, int64_t max_record_bytes) {
+  return fmt::format(
+      "jsonb       NOT NULL CHECK (pg_catalog.octet_length({}::pg_catalog.text) <= {})",
+      QuoteIdentifier(name), max_record_bytes / 10 * 9);
+}
+
+NewColumns ColumnsOf(const OutboxTable& table, std::string_view id_definition,
+                     int64_t max_record_bytes) {
+  const ColumnMapping& names = table.columns;
+  const std::string payload = names.payload.value_or("payload").preferred();
   NewColumns columns;
-  columns.Add(names.id.value_or("id"), id_definition);
-  columns.Add(names.aggregate_type.value_or("aggregate_type"), "text        NOT NULL",
+  columns.Add(names.id.value_or("id").preferred(), std::string(id_definition));
+  columns.Add(names.aggregate_type.value_or("aggregate_type").preferred(), "text        NOT NULL",
               "the topic is derived from it");
-  columns.Add(names.aggregate_id.value_or("aggregate_id"), "text        NOT NULL",
+  columns.Add(names.aggregate_id.value_or("aggregate_id").preferred(), "text        NOT NULL",
               "the record's key: events of one aggregate keep their order");
-  columns.Add(names.event_type.value_or("event_type"), "text        NOT NULL");
-  columns.Add(names.payload.value_or("payload"), "jsonb       NOT NULL",
+  columns.Add(names.event_type.value_or("event_type").preferred(), "text        NOT NULL");
+  columns.Add(payload, PayloadDefinition(payload, max_record_bytes),
               "the record's value, as Postgres prints it");
   columns.Add(kTimeColumn, "timestamptz NOT NULL DEFAULT pg_catalog.now()");
-  columns.Add(names.trace_id.value_or("trace_id"), "text");
+  columns.Add(names.trace_id.value_or("trace_id").preferred(), "text");
   for (const auto* name :
        {&names.traceparent, &names.tracestate, &names.span_context, &names.version}) {
-    columns.Add(name->value_or(""), "text");
+    columns.Add(name->value_or("").preferred(), "text");
   }
   for (const Placement& placement : table.placements) {
-    columns.Add(placement.column,
+    columns.Add(placement.column.preferred(),
                 placement.where == Placement::Where::kPartition ? "integer" : "text");
   }
   return columns;
@@ -90,10 +102,11 @@ std::string CreatePartitions(const OutboxTable& table, const NewPartitions& part
 }
 
 // The primary key of a partitioned table contains the time: two partitions may have the same id.
-std::string CreatePartitionedTable(const OutboxTable& table, const NewPartitions& partitions) {
-  const NewColumns columns =
-      ColumnsOf(table, "uuid        NOT NULL DEFAULT pg_catalog.gen_random_uuid()");
-  const std::string id = table.columns.id.value_or("id");
+std::string CreatePartitionedTable(const OutboxTable& table, const NewPartitions& partitions,
+                                   int64_t max_record_bytes) {
+  const NewColumns columns = ColumnsOf(
+      table, "uuid        NOT NULL DEFAULT pg_catalog.gen_random_uuid()", max_record_bytes);
+  const std::string id = table.columns.id.value_or("id").preferred();
   const std::string time = QuoteIdentifier(kTimeColumn);
   return fmt::format(
       "CREATE TABLE {} (\n{}) PARTITION BY RANGE ({});{}", QuotedName(table),
@@ -107,12 +120,14 @@ std::string QuotedName(const OutboxTable& table) {
   return QuoteQualified(table.schema, table.name);
 }
 
-std::string CreateTable(const OutboxTable& table, const std::optional<NewPartitions>& partitions) {
+std::string CreateTable(const OutboxTable& table, const std::optional<NewPartitions>& partitions,
+                        int64_t max_record_bytes) {
+  WR_CHECK(max_record_bytes > 0, "records have a limit");
   if (partitions) {
-    return CreatePartitionedTable(table, *partitions);
+    return CreatePartitionedTable(table, *partitions, max_record_bytes);
   }
-  const NewColumns columns =
-      ColumnsOf(table, "uuid        PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid()");
+  const NewColumns columns = ColumnsOf(
+      table, "uuid        PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid()", max_record_bytes);
   return fmt::format("CREATE TABLE {} (\n{});", QuotedName(table), columns.Sql());
 }
 

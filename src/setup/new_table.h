@@ -4,6 +4,7 @@
 // Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -24,7 +25,9 @@ struct NewPartitions {
 std::string QuotedName(const OutboxTable& table);
 
 // One or several statements. The columns have walrelay's default names, unless others are
-// configured; parts that are mapped to no column are left out. REQUIRES: the table has a name.
-std::string CreateTable(const OutboxTable& table, const std::optional<NewPartitions>& partitions);
+// configured; parts that are mapped to no column are left out. A CHECK keeps out a row whose record
+// would be larger than `max_record_bytes`. REQUIRES: the table has a name; max_record_bytes > 0.
+std::string CreateTable(const OutboxTable& table, const std::optional<NewPartitions>& partitions,
+                        int64_t max_record_bytes);
 
 }  // namespace walrelay

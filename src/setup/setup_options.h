@@ -1,6 +1,7 @@
 // SetupOptions: what `walrelay setup` was asked to do.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -12,7 +13,8 @@
 namespace walrelay {
 
 struct SetupOptions {
-  bool create_table = false;                // create the outbox tables that do not exist
+  bool create_table = false;             // create the outbox tables that do not exist
+  int64_t max_record_bytes = 1'000'000;  // limits the rows of these tables: kafka.max_record_bytes
   std::optional<NewPartitions> partitions;  // of the tables that are created
   std::string role;                         // create this role, with its privileges; "": none
   Secret password;                          // of the role, also if it exists; empty: not set

@@ -233,7 +233,8 @@ absl::Status PlanTables(const SourceConfig& source, const SetupOptions& options,
                    "Check the name, or create the table: walrelay setup --apply --create-table");
     }
     steps.push_back({fmt::format("table {}", name),
-                     CreateTable(source.tables[i], options.partitions), NamesOf(steps)});
+                     CreateTable(source.tables[i], options.partitions, options.max_record_bytes),
+                     NamesOf(steps)});
   }
   return absl::OkStatus();
 }

@@ -38,8 +38,9 @@ std::string SetupScript(const SourceConfig& source, const SetupOptions& options)
     out += schema == "public" ? "" : CreateSchema(schema) + "\n";
   }
   for (const OutboxTable& table : source.tables) {
-    out += table.name.empty() ? "-- No table: events are logical messages.\n"
-                              : CreateTable(table, options.partitions) + "\n";
+    out += table.name.empty()
+               ? "-- No table: events are logical messages.\n"
+               : CreateTable(table, options.partitions, options.max_record_bytes) + "\n";
   }
   out += fmt::format(
       "\n-- 2. The publication, before the slot. No deletes, so that deleting old rows stays "

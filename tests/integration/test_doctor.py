@@ -83,6 +83,12 @@ class DoctorTest(DoctorCase):
                     'ALTER ROLE "plain" REPLICATION',
                     {"source.dsn": f"{self.database.dsn} user=plain"})
 
+    def test_superuser_is_reported(self) -> None:
+        self.expect("postgres.role", "warning", "role postgres is a superuser", "walrelay setup --apply --role ROLE")
+        self.postgres.psql("DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN REPLICATION")
+        self.addCleanup(self.postgres.psql, "DROP ROLE plain")
+        self.expect("postgres.role", "ok", "role plain is not a superuser", options={"source.dsn": f"{self.database.dsn} user=plain"})
+
     def test_connection_limit_of_the_role_that_is_too_low_is_reported(self) -> None:
         self.postgres.psql("DROP ROLE IF EXISTS narrow; CREATE ROLE narrow LOGIN REPLICATION "
                            "CONNECTION LIMIT 2")

@@ -4,6 +4,7 @@
 import subprocess
 
 from walrelay_dev.patience import patient
+from walrelay_test.doctor_case import DoctorCase
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.testcase import IntegrationTest, Outbox, main, relay_program
 
@@ -105,7 +106,7 @@ class SchemaChangeTest(IntegrationTest):
         self.expect_not_ready("WR-2304")
 
 
-class BacklogTest(IntegrationTest):
+class BacklogTest(DoctorCase):
     """Changes during a backlog: each row is decoded with the table definition at the time of its INSERT."""
 
     def test_row_from_before_a_rename_is_published_under_the_old_name(self) -> None:
@@ -125,14 +126,35 @@ class BacklogTest(IntegrationTest):
         relay = self.start_relay(today)
         blocked = relay.wait_for_log("blocked", code="WR-3001")
         self.assertIn('has column "entity" (aggregate id) now, but not when this row was written', blocked["msg"])
-        self.assertIn("Map the aggregate id to the column that the row has", blocked["hint"])
+        self.assertIn('["entity", "OLD"] instead of "entity"', blocked["hint"])
         self.assertEqual(relay.stop(), 0)
-        old = self.start_relay()
-        old.wait_for_log("blocked", code="WR-3001")
-        self.assertEqual(self.ids(), [1])
-        self.assertEqual(old.stop(), 0)
-        relay.start()
+        self.start_relay({"source.columns.aggregate_id": ["entity", "aggregate_id"]})
         self.expect_published(1, 2)
+
+    def test_both_names_publish_a_transaction_with_a_rename(self) -> None:
+        with self.database.transaction() as cursor:
+            self.outbox.insert(1, cursor=cursor)
+            cursor.execute("ALTER TABLE outbox RENAME aggregate_id TO entity")
+            cursor.execute("INSERT INTO outbox VALUES (2, %s, 'k', 'made', '{}')", (self.name,))
+        self.start_relay({"source.columns.aggregate_id": ["entity", "aggregate_id"]})
+        self.expect_published(1, 2)
+
+    def test_doctor_knows_the_columns_of_the_rows_that_wait(self) -> None:
+        self.assertEqual(self.findings("table.backlog"), [])
+        self.outbox.insert(1)
+        self.expect("table.backlog", "ok", "have the mapped columns")
+        self.sql("ALTER TABLE outbox RENAME aggregate_id TO entity")
+        self.expect("table.columns", "problem", 'no column "aggregate_id"')
+        today = {"source.columns.aggregate_id": "entity"}
+        self.expect("table.columns", "ok", "key from entity", options=today)
+        self.expect("table.backlog", "problem", "but not when this row was written",
+                    '["entity", "OLD"] instead of "entity"', options=today)
+        both = {"source.columns.aggregate_id": "entity,aggregate_id"}
+        self.expect("table.backlog", "ok", "have the mapped columns", options=both)
+        self.assertEqual(self.findings("table.both_columns", both), [])
+        self.sql("ALTER TABLE outbox ADD aggregate_id text")
+        self.expect("table.both_columns", "warning", "entity and aggregate_id, of which rows are published with entity",
+                    options=both)
 
     def test_row_from_before_a_column_drop_is_complete(self) -> None:
         self.outbox.insert(1)

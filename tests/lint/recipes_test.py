@@ -83,7 +83,8 @@ class RecipesTest(unittest.TestCase):
         defined = re.findall(r"^const Section (k\w+) =", sources("src/config"), re.MULTILINE)
         self.expect_each([f"&{name}" for name in defined], text("src/config/option.cc"), "src/config/option.cc")
         headers = [path.name for path in (ROOT / "include/walrelay/config").glob("*.h")]
-        included = text("include/walrelay/config.h") + text("include/walrelay/config/source.h")
+        parts = [text(f"include/walrelay/config/{name}.h") for name in ("source", "outbox_table")]
+        included = text("include/walrelay/config.h") + "".join(parts)
         self.expect_each([f"walrelay/config/{name}" for name in headers], included, "include/walrelay/config.h")
         ranges = re.findall(r"Within\(\s*\w+<[^(]*\(\s*\"([\w.]+)\",\s*\"(\w+)\"", sources("src/config"))
         self.assertGreater(len(ranges), 10)

@@ -60,7 +60,7 @@ class TemplateUnitTest(ServiceUnitTest):
     def test_only_names_differ_from_the_other_unit(self) -> None:
         pairs = list(zip(self.text.splitlines(), ServiceUnitTest.unit.read_text().splitlines(), strict=True))
         differing = {line.lstrip("#").split("=")[0] for line, other in pairs if line != other}
-        self.assertEqual(differing, {"Description", "ExecStart", "ExecReload", "LoadCredential", " Passwords: source.password_file "})
+        self.assertEqual(differing, {"Description", "ExecStart", "ExecReload"})
 
 
 if __name__ == "__main__":

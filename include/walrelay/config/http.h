@@ -9,6 +9,7 @@ namespace walrelay {
 // No TLS and no authentication: meant for loopback or the inside of a pod.
 struct HttpConfig {
   std::string listen = "127.0.0.1:9464";  // "": no HTTP
+  bool row_data = true;                   // the pages show ids and keys of rows
 
   bool operator==(const HttpConfig&) const = default;
 };

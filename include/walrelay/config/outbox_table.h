@@ -8,25 +8,26 @@
 #include <string>
 #include <vector>
 
+#include "walrelay/config/column_names.h"
 #include "walrelay/secret.h"
 
 namespace walrelay {
 
 // The column for each part of a record. nullopt: found by its default names, walrelay's first, then
-// Debezium's. "": no column (optional parts only).
-struct ColumnNames {
-  std::optional<std::string> id;              // id
-  std::optional<std::string> aggregate_type;  // aggregate_type, aggregatetype
-  std::optional<std::string> aggregate_id;    // aggregate_id, aggregateid
-  std::optional<std::string> event_type;      // event_type, type; optional
-  std::optional<std::string> payload;         // payload
-  std::optional<std::string> trace_id;        // trace_id; optional
-  std::optional<std::string> traceparent;     // traceparent; optional
-  std::optional<std::string> tracestate;      // tracestate; optional
-  std::optional<std::string> span_context;    // tracingspancontext; optional
-  std::optional<std::string> version;         // none; optional, and only for an envelope
+// Debezium's. Empty: no column (optional parts only).
+struct ColumnMapping {
+  std::optional<ColumnNames> id;              // id
+  std::optional<ColumnNames> aggregate_type;  // aggregate_type, aggregatetype
+  std::optional<ColumnNames> aggregate_id;    // aggregate_id, aggregateid
+  std::optional<ColumnNames> event_type;      // event_type, type; optional
+  std::optional<ColumnNames> payload;         // payload
+  std::optional<ColumnNames> trace_id;        // trace_id; optional
+  std::optional<ColumnNames> traceparent;     // traceparent; optional
+  std::optional<ColumnNames> tracestate;      // tracestate; optional
+  std::optional<ColumnNames> span_context;    // tracingspancontext; optional
+  std::optional<ColumnNames> version;         // none; optional, and only for an envelope
 
-  bool operator==(const ColumnNames&) const = default;
+  bool operator==(const ColumnMapping&) const = default;
 };
 
 // Debezium's table.fields.additional.placement.
@@ -34,7 +35,7 @@ struct ColumnNames {
 struct Placement {
   enum class Where : uint8_t { kHeader, kEnvelope, kPartition };
 
-  std::string column;
+  ColumnNames column;
   Where where = Where::kHeader;
   std::string name;  // of the header, or of the envelope's member
 
@@ -66,7 +67,7 @@ enum class HashAlgorithm : uint8_t {
 struct ColumnTransform {
   enum class Kind : uint8_t { kTruncate, kMask, kHash, kHashSerialized };
 
-  std::string column;
+  ColumnNames column;  // each of the names that the row has
   Kind kind = Kind::kTruncate;
   int64_t length = 0;  // UTF-16 code units, as in Java; kMask: at most 1,000,000
   HashAlgorithm algorithm = HashAlgorithm::kSha256;
@@ -80,7 +81,7 @@ struct ColumnTransform {
 struct OutboxTable {
   std::string schema = "public";
   std::string name = "outbox";
-  ColumnNames columns;
+  ColumnMapping columns;
   std::vector<Placement> placements;
   std::vector<ColumnTransform> transforms;
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "walrelay/config/column_names.h"
+
 namespace walrelay {
 
 // Where a record's timestamp comes from.
@@ -26,7 +28,7 @@ struct RouteConfig {
   std::vector<std::string> allow;  // globs over topic names; empty: all that Kafka allows
   int64_t max_topics = 1000;
   TimestampSource timestamp = TimestampSource::kCommit;
-  std::string timestamp_column;
+  ColumnNames timestamp_column;
   std::string commit_time_header;  // its name; "": records have none
   Compatibility compatibility = Compatibility::kWalrelay;
   bool tombstone_on_empty = false;

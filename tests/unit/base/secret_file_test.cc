@@ -96,5 +96,13 @@ TEST_F(SecretFileTest, PipeIsReadToTheEnd) {
   EXPECT_EQ(ReadSecretFile(pipe.path())->Reveal(), secret);
 }
 
+// A command runs while the unit is stopped.
+TEST_F(SecretFileTest, MissingCredentialOfAUnitIsNamedAsSuch) {
+  const auto secret = ReadSecretFile("/run/credentials/walrelay-none.service/postgres");
+  EXPECT_THAT(secret, HasError(ErrorCode::kSecretFile, "No such file"));
+  EXPECT_THAT(RemedyFor(secret.status()),
+              HasSubstr("walrelay-none.service has this credential only while it runs"));
+}
+
 }  // namespace
 }  // namespace walrelay

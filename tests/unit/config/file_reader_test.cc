@@ -82,6 +82,10 @@ TEST_F(ConfigFileTest, RouteSectionIsRead) {
   EXPECT_EQ(route.max_topics, 5);
   EXPECT_EQ(route.timestamp, TimestampSource::kColumn);
   EXPECT_EQ(route.timestamp_column, "created_at");
+  EXPECT_EQ(Load("[route]\ntimestamp = ['column:at', 'column:created']\n").route.timestamp_column,
+            ColumnNames(std::vector<std::string>{"at", "created"}));
+  ExpectBadValue("[route]\ntimestamp = ['column:at', 'now']\n", "or a list of the last");
+  ExpectBadValue("[route]\ntimestamp = ''\n", "expected \"commit\", \"now\"");
   EXPECT_EQ(Load("[route]\ntimestamp = 'now'\n").route.timestamp, TimestampSource::kNow);
   EXPECT_EQ(Load("[route]\ntimestamp = 'commit'\n").route.timestamp, TimestampSource::kCommit);
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr OptionType kTypes[] = {OptionType::kString,  OptionType::kSecret,   OptionType::kBoolean,
                                  OptionType::kInteger, OptionType::kDuration, OptionType::kSize,
-                                 OptionType::kList,    OptionType::kChoice};
+                                 OptionType::kList,    OptionType::kNames,    OptionType::kChoice};
 
 TEST(OptionTest, EachOptionIsUniqueAndFoundByName) {
   std::set<std::string> names;
@@ -48,7 +48,7 @@ TEST(OptionTest, ValueOfTheWrongTypeIsRejected) {
   for (const Option& option : Options()) {
     Config config;
     const std::string before = option.show(config);
-    const bool list = option.type == OptionType::kList;
+    const bool list = option.type == OptionType::kList || option.type == OptionType::kNames;
     const RawValue wrong = list ? RawValue(true) : RawValue(std::vector<std::string>{"a"});
     EXPECT_THAT(option.set(config, wrong), HasError(ErrorCode::kConfigValue)) << option.Name();
     if (option.section != "source.columns") {  // there "auto" and "" have different meanings

@@ -37,6 +37,23 @@ TEST(OptionValueTest, TextIsConvertedByType) {
             std::vector<std::string>());
 }
 
+// One name is text, so that "" can stand for no column.
+TEST(OptionValueTest, NamesAreATextOrAList) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(Taken<ColumnNames>(*FromText(OptionType::kNames, "a")), "a");
+  EXPECT_EQ(Taken<ColumnNames>(*FromText(OptionType::kNames, "")), ColumnNames());
+  EXPECT_EQ(Taken<ColumnNames>(*FromText(OptionType::kNames, "b,a")), ColumnNames(List{"b", "a"}));
+  EXPECT_EQ(ToToml(ColumnNames(List{"b", "a"})), R"(["b", "a"])");
+  EXPECT_EQ(ToToml(ColumnNames(List{"a"})), R"("a")");
+  EXPECT_EQ(ToToml(ColumnNames()), R"("")");
+  for (const List& list : {List{}, List{""}, List{"a", ""}, List{"a", "a"}}) {
+    EXPECT_THAT(Refusal<ColumnNames>(list),
+                HasError(ErrorCode::kConfigValue, "a list of distinct names"));
+  }
+  EXPECT_THAT(Refusal<ColumnNames>(List{std::string("a\0", 2)}),
+              HasError(ErrorCode::kConfigValue, "zero byte"));
+}
+
 TEST(OptionValueTest, TextOfAnotherTypeIsRefused) {
   for (const char* text : {"", "yes", "TRUE", "1"}) {
     EXPECT_THAT(FromText(OptionType::kBoolean, text), HasError(ErrorCode::kConfigValue)) << text;
@@ -48,7 +65,8 @@ TEST(OptionValueTest, TextOfAnotherTypeIsRefused) {
 
 TEST(OptionValueTest, ValueIsTakenAsItsType) {
   EXPECT_EQ(Taken<std::string>("x"), "x");
-  EXPECT_EQ(Taken<std::optional<std::string>>("x"), "x");
+  EXPECT_EQ(Taken<std::optional<ColumnNames>>("x"), "x");
+  EXPECT_EQ(Taken<std::optional<ColumnNames>>(""), ColumnNames());
   EXPECT_EQ(Taken<Secret>("x").Reveal(), "x");
   EXPECT_EQ(Taken<bool>(true), true);
   EXPECT_EQ(Taken<int64_t>(int64_t{7}), 7);

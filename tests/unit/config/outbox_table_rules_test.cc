@@ -9,7 +9,7 @@ using OutboxTableRulesTest = ConfigValidation;
 
 TEST_F(OutboxTableRulesTest, ColumnsOfTheRecordAreRequired) {
   for (auto column :
-       {&ColumnNames::aggregate_type, &ColumnNames::aggregate_id, &ColumnNames::payload}) {
+       {&ColumnMapping::aggregate_type, &ColumnMapping::aggregate_id, &ColumnMapping::payload}) {
     table().columns = {};
     table().columns.*column = "";
     ExpectWrong("public.outbox requires this column");
@@ -31,6 +31,8 @@ TEST_F(OutboxTableRulesTest, ColumnHasOneTransform) {
   ExpectValid();
   table().transforms.push_back({.column = "a", .kind = ColumnTransform::Kind::kMask});
   ExpectWrong("column \"a\" has two transforms");
+  table().transforms.back().column = ColumnNames(std::vector<std::string>{"c", "b"});
+  ExpectWrong("column \"b\" has two transforms");
 }
 
 TEST_F(OutboxTableRulesTest, MaskHasALimit) {

@@ -33,6 +33,14 @@ TEST_F(PlacementReaderTest, PlacementsHaveColumnTargetAndName) {
   EXPECT_EQ(placements[2].where, Placement::Where::kPartition);
 }
 
+TEST_F(PlacementReaderTest, NameIsThePreferredOneOfTheColumn) {
+  const auto placement =
+      Load("[[source.placement]]\ncolumn = ['tenant', 'client']\n").source.tables[0].placements[0];
+  EXPECT_EQ(placement.name, "tenant");
+  EXPECT_EQ(placement.column, ColumnNames(std::vector<std::string>{"tenant", "client"}));
+  ExpectBadValue("[[source.placement]]\ncolumn = ['a', 'a']\n", "list of distinct names");
+}
+
 TEST_F(PlacementReaderTest, InvalidPlacementsAreReported) {
   ExpectBadValue("[[source.placement]]\nto = 'header'\n",
                  "walrelay.toml:1:1: source.placement: a placement requires a column");

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "config/option.h"
+#include "config/toml_writer.h"
 #include "fakes/config_fixture.h"
 #include "fakes/source_tree.h"
 #include "walrelay/config.h"
@@ -44,14 +45,14 @@ std::string EveryValue(const Config& config) {
           &table.columns.event_type, &table.columns.payload, &table.columns.trace_id,
           &table.columns.traceparent, &table.columns.tracestate, &table.columns.span_context,
           &table.columns.version}) {
-      text += fmt::format(" {}", name->value_or("(auto)"));
+      text += fmt::format(" {}", ToToml(*name));
     }
     for (const Placement& placement : table.placements) {
-      text += fmt::format(" {}/{}/{}", placement.column, static_cast<int>(placement.where),
+      text += fmt::format(" {}/{}/{}", ToToml(placement.column), static_cast<int>(placement.where),
                           placement.name);
     }
     for (const ColumnTransform& transform : table.transforms) {
-      text += fmt::format(" {}/{}/{}", transform.column, static_cast<int>(transform.kind),
+      text += fmt::format(" {}/{}/{}", ToToml(transform.column), static_cast<int>(transform.kind),
                           transform.length);
     }
   }

@@ -56,7 +56,16 @@ TEST_F(TransformReaderTest, InvalidTransformIsRejected) {
   ExpectBadValue(transform("column = 'a'\napply = 'truncate'\nlength = -1"), "0 to 2147483647");
   ExpectUnknown(transform("colum = 'a'\napply = 'truncate'\nlength = 1"),
                 "key of a transform \"colum\"");
+  ExpectBadValue(transform("column = ''\napply = 'mask'\nlength = 1"),
+                 "expected a name, or a list");
   ExpectBadValue("[source]\ntransform = 'x'", "expected an array of tables");
+}
+
+TEST_F(TransformReaderTest, ColumnMayHaveSeveralNames) {
+  const Config config =
+      Load("[[source.transform]]\ncolumn = ['mail', 'e_mail']\napply = 'mask'\nlength = 3\n");
+  EXPECT_EQ(config.source.tables[0].transforms[0].column,
+            ColumnNames(std::vector<std::string>{"mail", "e_mail"}));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class ColumnMappersTest : public ::testing::Test {
   std::vector<std::string> Columns() const {
     std::vector<std::string> columns;
     for (const ColumnTransform& transform : translation_.transforms) {
-      columns.push_back(transform.column);
+      columns.push_back(transform.column.preferred());
     }
     return columns;
   }

@@ -37,7 +37,7 @@ class DebeziumOptionsTest : public ::testing::Test {
 
 TEST_F(DebeziumOptionsTest, DefaultsAreThoseOfDebezium) {
   const Config config = Translate();
-  const ColumnNames& columns = config.source.tables.front().columns;
+  const ColumnMapping& columns = config.source.tables.front().columns;
   EXPECT_EQ(columns.aggregate_type, "aggregatetype");
   EXPECT_EQ(columns.aggregate_id, "aggregateid");
   EXPECT_EQ(columns.event_type, "");
@@ -65,7 +65,7 @@ TEST_F(DebeziumOptionsTest, EveryOptionIsTranslated) {
              {"table.json.payload.empty.array.behavior", "optional_string"}};
   connector_ = {{"topic.prefix", "srv"}, {"extended.headers.enabled", "false"}};
   const Config config = Translate();
-  const ColumnNames& columns = config.source.tables.front().columns;
+  const ColumnMapping& columns = config.source.tables.front().columns;
   EXPECT_EQ(config.source.on_update, OnUpdate::kFail);
   EXPECT_EQ(config.source.missing_columns, MissingColumns::kIgnore);
   EXPECT_EQ(columns.id, "event_id");
@@ -90,8 +90,8 @@ TEST_F(DebeziumOptionsTest, PlacementsKeepOrderAndDuplicates) {
   const auto placements = Translate().source.tables.front().placements;
   std::vector<std::string> told;
   for (const Placement& placement : placements) {
-    told.push_back(placement.column + "/" + std::to_string(static_cast<int>(placement.where)) +
-                   "/" + placement.name);
+    told.push_back(placement.column.preferred() + "/" +
+                   std::to_string(static_cast<int>(placement.where)) + "/" + placement.name);
   }
   EXPECT_THAT(told, ElementsAre("type/0/type", "a/1/x", "p/2/zzz", "type/0/type"));
 }

@@ -72,5 +72,16 @@ TEST_F(ConfigChecksTest, WorldReadableKeyFileIsNamed) {
   EXPECT_THAT(found[0].text, HasSubstr("kafka.ssl_key_file"));
 }
 
+TEST_F(ConfigChecksTest, CredentialsOfSystemdAreNamed) {
+  Config config;
+  config.source.password_file = "/etc/walrelay/postgres.password";
+  CheckCredentials(config, findings_);
+  EXPECT_THAT(findings_.all(), IsEmpty());
+  config.kafka.sasl_password_file = "/run/credentials/walrelay.service/kafka";
+  CheckCredentials(config, findings_);
+  ASSERT_EQ(findings_.all().size(), 1U);
+  EXPECT_THAT(findings_.all()[0].text, HasSubstr("kafka.sasl_password_file is a credential"));
+}
+
 }  // namespace
 }  // namespace walrelay

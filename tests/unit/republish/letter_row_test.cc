@@ -80,6 +80,8 @@ TEST_F(LetterRowTest, IdIsThatOfTheMappedColumnIfItIsWhole) {
   EXPECT_THAT(RowIdOf(letter_, config_.source), Eq(std::nullopt));
   letter_.columns[0] = {.name = "id", .value = std::nullopt};
   EXPECT_THAT(RowIdOf(letter_, config_.source), Eq(std::nullopt));
+  config_.source.tables[0].columns.id = ColumnNames(std::vector<std::string>{"event", "amount"});
+  EXPECT_THAT(RowIdOf(letter_, config_.source), Optional(std::string("1.50")));
   config_.source.tables[0].columns.id = "amount";
   EXPECT_THAT(RowIdOf(letter_, config_.source), Optional(std::string("1.50")));
   letter_.columns[1].binary = true;

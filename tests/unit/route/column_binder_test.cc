@@ -22,9 +22,9 @@ class ColumnBinderTest : public ::testing::Test {
     }
   }
   // Looks up a column that the table must have.
-  BoundColumn Named(std::string_view name, std::string_view purpose) {
+  BoundColumn Named(const ColumnNames& names, std::string_view purpose) {
     status_ = absl::OkStatus();
-    return Binder().Named(name, purpose);
+    return Binder().Named(names, purpose);
   }
   ColumnBinder Binder() { return {relation_, &info_, modes_, status_}; }
 
@@ -42,13 +42,43 @@ TEST_F(ColumnBinderTest, RowFromBeforeAChangeIsNamedAsSuch) {
   EXPECT_THAT(status_,
               HasError(ErrorCode::kColumnMissing,
                        "has column \"body\" (payload) now, but not when this row was written"));
-  EXPECT_NE(RemedyFor(status_).find("publishes the rows from before the change"),
-            std::string::npos);
+  EXPECT_NE(RemedyFor(status_).find("[\"body\", \"OLD\"] instead of \"body\""), std::string::npos);
   // The table has neither: the mapping is wrong for all rows.
   info_.columns = {{.name = "id"}};
   EXPECT_FALSE(Named("body", "payload").present());
   EXPECT_THAT(status_, HasError(ErrorCode::kColumnMissing, "has no column \"body\" (payload)"));
-  EXPECT_EQ(RemedyFor(status_).find("before the change"), std::string::npos);
+  EXPECT_EQ(RemedyFor(status_).find("OLD"), std::string::npos);
+}
+
+// Both names of a column that is being renamed.
+TEST_F(ColumnBinderTest, FirstNameThatTheRowHasIsUsed) {
+  const ColumnNames both(std::vector<std::string>{"body", "payload"});
+  Describe({"id", "payload"});
+  EXPECT_EQ(Named(both, "payload").index, 1);
+  Describe({"body"});
+  EXPECT_EQ(Named(both, "payload").index, 2);
+  EXPECT_THAT(status_, IsOk());
+  Named(ColumnNames(std::vector<std::string>{"content", "text"}), "payload");
+  EXPECT_THAT(status_, HasError(ErrorCode::kColumnMissing,
+                                "has no column \"content\" or \"text\" (payload)"));
+}
+
+// What one of them hides, the other must not publish.
+TEST_F(ColumnBinderTest, TransformAppliesToEachColumnThatTheRowHas) {
+  Describe({"mail", "e_mail", "id"});
+  ColumnBinder binder = Binder();
+  binder.BindTransform({.column = ColumnNames(std::vector<std::string>{"e_mail", "mail", "gone"}),
+                        .kind = ColumnTransform::Kind::kMask,
+                        .length = 3},
+                       /*optional=*/false);
+  EXPECT_THAT(status_, IsOk());
+  ASSERT_EQ(binder.transformed().size(), 2U);
+  EXPECT_NE(binder.Find("mail").transform, nullptr);
+  EXPECT_NE(binder.Find("e_mail").transform, nullptr);
+  binder.BindTransform({.column = "gone"}, /*optional=*/true);
+  EXPECT_THAT(status_, IsOk());
+  binder.BindTransform({.column = "gone"}, /*optional=*/false);
+  EXPECT_THAT(status_, HasError(ErrorCode::kColumnMissing, "\"gone\" (transform)"));
 }
 
 TEST_F(ColumnBinderTest, ColumnNamesAreEscapedInMessages) {

@@ -13,7 +13,7 @@ using ::testing::Not;
 
 class NewTableTest : public ::testing::Test {
  protected:
-  std::string Sql() const { return CreateTable(table_, partitions_); }
+  std::string Sql() const { return CreateTable(table_, partitions_, 1'000'000); }
   // The position of a statement, which must be in the SQL.
   size_t At(const std::string& statement) const {
     const size_t at = Sql().find("\n" + statement);
@@ -34,6 +34,13 @@ TEST_F(NewTableTest, ColumnsHaveTheirMappedNames) {
   table_.columns.aggregate_id = "Key";
   EXPECT_THAT(Sql(), HasSubstr("\"Key\"            text        NOT NULL"));
   EXPECT_THAT(Sql(), Not(HasSubstr("\"aggregate_id\"")));
+}
+
+TEST_F(NewTableTest, RowsThatNoRecordCanHoldAreKeptOut) {
+  table_.columns.payload = "body\"";
+  EXPECT_THAT(Sql(),
+              HasSubstr(R"("body"""         jsonb       NOT NULL CHECK )"
+                        R"((pg_catalog.octet_length("body"""::pg_catalog.text) <= 900000))"));
 }
 
 TEST_F(NewTableTest, ColumnWithTwoRolesIsCreatedOnce) {
