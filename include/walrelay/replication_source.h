@@ -161,8 +161,13 @@ class ReplicationSource {
 
   // Moves arrived data to pending(), until `max_bytes` are pending. Returns an error (including the
   // end of the stream by the server) only after all arrived data was read. Returns true if any data
-  // arrived, even without a complete message: the server is alive.
+  // arrived, even without a complete message: the server is alive. Errors: also WR-2403 for a
+  // message that cannot fit into the memory of this process.
   virtual absl::StatusOr<bool> Receive(size_t max_bytes) = 0;
+
+  // The most that a large message may have of which only a part has arrived; 0: none arrives. A row
+  // is one message. After a large message, one that is not larger may remain unseen.
+  virtual uint64_t incoming_bytes() const { return 0; }
 
   // Whether the last Receive() stopped at `max_bytes`. Then poll_fd() may not signal what is left:
   // the client library has already read it from the socket.

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
+#include "base/process_memory.h"
 #include "postgres/pg_error.h"
 #include "walrelay/error.h"
 
@@ -27,7 +28,9 @@ absl::StatusOr<bool> CopyStream::Receive(size_t max_bytes) {
   const bool any =
       TlsHasMore() || (::ioctl(connection_.socket(), FIONREAD, &waiting) == 0 && waiting > 0);
   Taken taken = TakeBuffered(max_bytes);  // messages left by an earlier call
-  for (bool progress = true; progress && taken == Taken::kNothing;) {
+  // The caller decides whether a large message is read, as soon as its length is known.
+  const uint64_t room = message_room_;
+  for (bool progress = true; progress && taken == Taken::kNothing && message_room_ == room;) {
     const size_t before = pending_.size();
     if (PQconsumeInput(connection_.get()) == 0) {
       taken = Taken::kEnd;
@@ -54,16 +57,21 @@ CopyStream::Taken CopyStream::TakeBuffered(size_t max_bytes) {
 }
 
 // With async=1, 0 means that no complete message is there yet, -1 the end of the stream, -2 an
-// error.
+// error. libpq does not tell how long a message will be, but it makes room for all of it when it
+// has read the header, and allocates nothing else then (getCopyDataMessage() in fe-protocol3.c).
 CopyStream::Taken CopyStream::TakeMessage() {
+  const uint64_t allocated = AllocatedByThread();
   char* buffer = nullptr;
   const int length = PQgetCopyData(connection_.get(), &buffer, /*async=*/1);
   if (length < 0) {
     return Taken::kEnd;
   }
   if (length == 0) {
+    const uint64_t room = AllocatedByThread() - allocated;
+    message_room_ = room >= kLargeMessage ? room : message_room_;
     return Taken::kNothing;
   }
+  message_room_ = 0;
   // libpq has allocated the buffer for this message; it is owned from here on, and not copied
   // again.
   pending_.Add(PendingMessages::Buffer(buffer), static_cast<size_t>(length));

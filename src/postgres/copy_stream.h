@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -31,6 +32,10 @@ class CopyStream {
   // Messages that the server had sent before it ended the stream, or before the connection broke,
   // are returned before the error.
   absl::StatusOr<bool> Receive(size_t max_bytes);
+  // The room that libpq has made for a message of which only the beginning has arrived: more than
+  // half of it is needed. 0 for one below a megabyte, if there was enough room already, and if the
+  // allocator does not count.
+  uint64_t message_room() const { return message_room_; }
   bool more_has_arrived() const { return more_has_arrived_; }
   std::span<const std::string_view> pending() const { return pending_.all(); }
   void Consume(size_t count) { pending_.Consume(count); }
@@ -40,6 +45,8 @@ class CopyStream {
   absl::Status Finish(Micros timeout);
 
  private:
+  static constexpr uint64_t kLargeMessage = uint64_t{1} << 20;
+
   // The result of one call of PQgetCopyData().
   enum class Taken { kMessage, kNothing, kEnd };
 
@@ -57,6 +64,7 @@ class CopyStream {
   PendingMessages pending_;
   // libpq's output buffer is not empty.
   bool wants_write_ = false;
+  uint64_t message_room_ = 0;
   bool more_has_arrived_ = true;  // possibly together with the response to START_REPLICATION
 };
 

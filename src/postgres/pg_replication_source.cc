@@ -7,9 +7,11 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/process_memory.h"
 #include "pgoutput/copy_data.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/decoding_start.h"
+#include "postgres/incoming_message.h"
 #include "postgres/outbox_tables.h"
 #include "postgres/pg_error.h"
 #include "postgres/publication_state.h"
@@ -302,6 +304,7 @@ absl::StatusOr<std::optional<Lsn>> PgReplicationSource::Start(Lsn position) {
     return Error(ErrorCode::kNotReplication, "START_REPLICATION did not start a stream");
   }
   stream_.emplace(*connection_);
+  incoming_bytes_ = 0;
   WR_RETURN_IF_ERROR(stream_->Start());
   return confirmed_;
 }
@@ -310,6 +313,12 @@ absl::StatusOr<std::optional<Lsn>> PgReplicationSource::Start(Lsn position) {
 absl::StatusOr<bool> PgReplicationSource::Receive(size_t max_bytes) {
   WR_CHECK(stream_.has_value(), "the source streams");
   auto any = stream_->Receive(max_bytes);
+  // Once per message: libpq has room for it now, and has not read the rest of it.
+  const uint64_t room = stream_->message_room();
+  if (room > incoming_bytes_) {
+    WR_RETURN_IF_ERROR(FitsIntoMemory(room, MemoryLimit(), ResidentMemory()));
+  }
+  incoming_bytes_ = room;
   if (publication_skipped_) {
     return Error(
         ErrorCode::kPublicationSkipped,
@@ -317,6 +326,10 @@ absl::StatusOr<bool> PgReplicationSource::Receive(size_t max_bytes) {
                     config_.publication));
   }
   return any;
+}
+
+uint64_t PgReplicationSource::incoming_bytes() const {
+  return stream_ ? incoming_bytes_ : 0;
 }
 
 bool PgReplicationSource::more_has_arrived() const {

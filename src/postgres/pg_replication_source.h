@@ -39,6 +39,7 @@ class PgReplicationSource final : public ReplicationSource {
   absl::Status DropSlot() override;
   absl::StatusOr<std::optional<Lsn>> Start(Lsn position) override;
   absl::StatusOr<bool> Receive(size_t max_bytes) override;
+  uint64_t incoming_bytes() const override;
   bool more_has_arrived() const override;
   std::span<const std::string_view> pending() const override;
   void Consume(size_t count) override;
@@ -79,6 +80,7 @@ class PgReplicationSource final : public ReplicationSource {
   // Nothing while closed.
   std::optional<PgConnection> connection_;
   std::optional<CopyStream> stream_;  // over connection_, since Start()
+  uint64_t incoming_bytes_ = 0;       // the room for the large message that arrives
   // Index in the DSN's list: the stream must use the host that answered the queries.
   std::optional<size_t> host_;
   bool login_trigger_ = false;  // of the database: it may fill the caches of the stream's process

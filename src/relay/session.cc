@@ -356,6 +356,7 @@ RelayView::Stream Session::View() const {
           .blocked_row = row ? fmt::format("table={} {} lsn={} xid={}", row->table, row->row,
                                            row->commit_lsn.ToString(), row->xid)
                              : "",
+          .incoming_bytes = parts_.source.incoming_bytes(),
           .waits_for = waits_for(),
           .waits_for_log = wait_ == Wait::kLog,
           .unseen = unseen(),

@@ -23,17 +23,19 @@ constexpr int kFailuresUntilStuck = 3;
 constexpr Micros kLongestSenderTimeout = std::chrono::minutes(10);
 
 // SQL_ASCII: psql shows the bytes as they are, also those that have no UTF-8.
-std::string StuckRemedy(const SourceConfig& source, uint32_t xid) {
+std::string StuckRemedy(const SourceConfig& source, uint32_t xid, const absl::Status& cause) {
   const std::string table =
       source.tables.empty()
           ? "your_table"
           : fmt::format("{}.{}", source.tables.front().schema, source.tables.front().name);
   return fmt::format(
-      "Fix the cause named above: walrelay retries every two minutes. PGCLIENTENCODING=SQL_ASCII "
+      "{} walrelay retries every two minutes. PGCLIENTENCODING=SQL_ASCII "
       "psql "
       "-c \"SELECT * FROM {} WHERE xmin::text = '{}'\" shows the rows of this transaction that the "
       "table still holds. To continue without the rest of this transaction, and of no other: "
       "walrelay resume, then walrelay resume --accept-gap (docs/runbooks/blocked.md).",
+      HasCode(cause, ErrorCode::kRowExceedsMemory) ? RemedyFor(cause)
+                                                   : "Fix the cause named above.",
       table, xid);
 }
 
@@ -340,10 +342,11 @@ absl::Status SlotConnector::CountFailure(const absl::Status& error, uint64_t row
     return error;  // what an operator decides is not retried
   }
   const Lsn position = parts_.tracker.resume();
-  const bool from_server =
-      HasCode(error, ErrorCode::kProtocolViolation) || HasCode(error, ErrorCode::kPostgresError);
+  const bool unreadable = HasCode(error, ErrorCode::kProtocolViolation) ||
+                          HasCode(error, ErrorCode::kPostgresError) ||
+                          HasCode(error, ErrorCode::kRowExceedsMemory);
   const bool counts = !HasCode(error, ErrorCode::kPostgresShuttingDown) &&
-                      (from_server || wal_end_at_start_ > position);
+                      (unreadable || wal_end_at_start_ > position);
   const bool same = failures_ > 0 && position == failed_at_;
   if (same && HasCode(error, ErrorCode::kServerSilent) && failure_code_ == CodeOf(error)) {
     AllowMoreTime();
@@ -356,7 +359,7 @@ absl::Status SlotConnector::CountFailure(const absl::Status& error, uint64_t row
   }
   const std::string message =
       fmt::format("{} times at {}: {}", failures_, failed_at_.ToString(), MessageOf(error));
-  if (!from_server || !parts_.tracker.in_transaction()) {
+  if (!unreadable || !parts_.tracker.in_transaction()) {
     return Error(ErrorCode::kStreamStuck, message);
   }
   const PublishedTransaction& open = parts_.tracker.open_transaction();
@@ -364,7 +367,7 @@ absl::Status SlotConnector::CountFailure(const absl::Status& error, uint64_t row
       ErrorCode::kStreamStuck,
       fmt::format("{}; in transaction {}, which committed at {} ({}), after {} of its rows",
                   message, open.xid, open.commit_lsn.ToString(), Rfc3339(open.commit_time), rows),
-      StuckRemedy(parts_.source_config, open.xid));
+      StuckRemedy(parts_.source_config, open.xid, error));
   const bool accepted =
       parts_.state.stuck && parts_.state.stuck->transaction == open && parts_.state.stuck->accepted;
   parts_.state.stuck =

@@ -204,6 +204,7 @@ RelayFigures FiguresOf(const RelayView& view) {
       .oldest_commit = view.oldest_commit,
       .cut_off_since = cut_off ? std::optional(view.wall - TimeCutOff(view)) : SilentSince(view),
       .last_acknowledged = view.last_acknowledged,
+      .incoming_bytes = view.stream ? view.stream->incoming_bytes : 0,
       .skipped_origin_rows = view.skipped_origin_rows,
       .received = view.received,
       .frontier = view.frontier,

@@ -56,6 +56,7 @@ struct RelayView {
     int backend_pid = 0;
     absl::Status blocking_error;  // why publishing is blocked; OK while events flow
     std::string blocked_row;      // names the row for operators; "": no row blocks
+    uint64_t incoming_bytes = 0;  // the most that the large message may have that arrives
     std::string_view waits_for;   // a literal; "" while handling is not held up
     bool waits_for_log = false;
     absl::Status unseen;  // why a transaction is held until it is visible; OK while none is held

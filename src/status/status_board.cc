@@ -1,5 +1,9 @@
 #include "status/status_board.h"
 
+#include <utility>
+
+#include "walrelay/error.h"
+
 namespace walrelay {
 namespace {
 
@@ -82,6 +86,23 @@ StatusSnapshot StatusBoard::Snapshot() const {
   StatusSnapshot snapshot = shown_;
   snapshot.errors = errors_.errors();
   snapshot.history.assign(history_.begin(), history_.end());
+  return snapshot;
+}
+
+StatusSnapshot WithoutRowData(StatusSnapshot snapshot) {
+  const auto hide = [](absl::Status& error) {
+    if (!error.ok() && ScopeOf(error) == Scope::kRow) {
+      error = Error(CodeOf(error), Describe(CodeOf(error)).title);
+    }
+  };
+  hide(snapshot.relay.error);
+  for (PastError& past : snapshot.errors) {
+    hide(past.error);
+  }
+  // The detail of a gap has positions only.
+  if (!snapshot.relay.gap && !snapshot.relay.detail.empty()) {
+    snapshot.relay.detail = "the log names the row (http.row_data = false)";
+  }
   return snapshot;
 }
 

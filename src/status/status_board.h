@@ -61,6 +61,8 @@ struct RelayFigures {
   // for a standby.
   std::optional<WallTime> cut_off_since;
   std::optional<WallTime> last_acknowledged;
+  // A large row is arriving, which has at most so much; 0: none is.
+  uint64_t incoming_bytes = 0;
   // Rows of other origins that were skipped since the process started. Absent unless source.origin
   // is "none".
   std::optional<uint64_t> skipped_origin_rows;
@@ -179,6 +181,10 @@ struct StatusSnapshot {
 // Not ready: IsReady(state) is false, the publication or a table has a problem, or the slot's risk
 // is critical or worse. A slot that was not sampled yet does not count against the instance.
 bool IsReady(const StatusSnapshot& snapshot);
+
+// The snapshot without the texts that may quote a row: which row blocks, and the messages of errors
+// about a row, which become the titles of the catalogue.
+StatusSnapshot WithoutRowData(StatusSnapshot snapshot);
 
 class StatusBoard {
  public:

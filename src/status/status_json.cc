@@ -36,6 +36,9 @@ std::string RelayJson(const RelayStatus& relay) {
   out.Add("oldest_unacknowledged", relay.figures.oldest_commit);
   out.Add("cut_off_since", relay.figures.cut_off_since);
   out.Add("last_acknowledged", relay.figures.last_acknowledged);
+  if (relay.figures.incoming_bytes > 0) {
+    out.Add("incoming_bytes", relay.figures.incoming_bytes);
+  }
   out.Add("skipped_origin_rows", relay.figures.skipped_origin_rows);
   out.Add("received_lsn", relay.figures.received.ToString());
   out.Add("flushed_lsn", relay.figures.frontier.ToString());

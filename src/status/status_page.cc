@@ -127,6 +127,12 @@ std::string ProgressLine(const StatusReport& report) {
                   : "";
 }
 
+std::string IncomingLine(const RelayFigures& figures) {
+  return figures.incoming_bytes == 0 ? ""
+                                     : fmt::format("<p class=\"stages\">Arriving: {}.</p>\n",
+                                                   IncomingWords(figures.incoming_bytes));
+}
+
 std::string ModeLine(const StatusReport& report) {
   return fmt::format("<p class=\"stages\">Mode {}.</p>\n", Html(ModeWords(report)));
 }
@@ -318,7 +324,7 @@ std::string StatusPage(const StatusReport& report) {
   }
   // A standby has no figures. The page of the active instance shows them.
   if (report.snapshot.relay.state != RelayState::kStandby) {
-    out += Tiles(report) + ProgressLine(report);
+    out += Tiles(report) + IncomingLine(report.snapshot.relay.figures) + ProgressLine(report);
   }
   out += ModeLine(report);
   if (report.snapshot.slot) {

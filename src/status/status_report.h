@@ -4,6 +4,7 @@
 // for a terminal. All functions are pure. Each format escapes text from rows, servers and brokers.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,9 @@ struct OldestWords {
   std::string note;   // may be ""
 };
 OldestWords OldestOf(const StatusReport& report);
+
+// How large the row may be that arrives.
+std::string IncomingWords(uint64_t bytes);
 
 // The recorded position, how old the record is, and its topic.
 std::string ProgressWords(const ProgressStatus& progress, WallTime now);

@@ -26,6 +26,7 @@ void StatusReporter::Publish(const RelayView& view) {
   RelayStatus status = Describe(view, published_state_);
   NoteChange(status, view);
   status.since = published_since_;
+  NoteIncoming(status.figures.incoming_bytes);
   gauges_.Update(view, status.state);
   if (auto point = deliveries_.TakePoint(view.now, view.wall)) {
     board_.AddPoint(*std::move(point));
@@ -53,6 +54,16 @@ void StatusReporter::NoteChange(const RelayStatus& status, const RelayView& view
   published_since_ = status.state != published_state_ ? view.wall : published_since_;
   published_state_ = status.state;
   published_error_ = status.error;
+}
+
+// The last line of a process that the kernel kills, because the row does not fit into memory.
+void StatusReporter::NoteIncoming(uint64_t bytes) {
+  constexpr uint64_t kLarge = uint64_t{64} << 20;
+  const bool large = bytes >= kLarge;
+  if (large && !large_row_noted_) {
+    LogInfo("large_row", "a row of many megabytes is arriving", {{"bytes", bytes}});
+  }
+  large_row_noted_ = large;
 }
 
 // While a gap is held, the last proof may be of another server.

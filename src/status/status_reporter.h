@@ -35,6 +35,8 @@ class StatusReporter {
  private:
   // Logs a state, or an error code, that differs from the published one.
   void NoteChange(const RelayStatus& status, const RelayView& view);
+  // Logs that a large row arrives.
+  void NoteIncoming(uint64_t bytes);
   // Shows other threads what the stream has published.
   void PublishProof(const RelayView& view);
 
@@ -46,6 +48,7 @@ class StatusReporter {
   RelayState published_state_ = RelayState::kStopped;
   absl::Status published_error_;
   WallTime published_since_;
+  bool large_row_noted_ = false;
   MonoTime due_;  // when the board is updated next
 };
 

@@ -289,6 +289,10 @@ OldestWords OldestOf(const StatusReport& report) {
   return {"none", ""};
 }
 
+std::string IncomingWords(uint64_t bytes) {
+  return fmt::format("a row of up to {}", HumanBytes(bytes));
+}
+
 // A frontier that is not ahead needs no words.
 std::string ProgressWords(const ProgressStatus& progress, WallTime now) {
   if (!progress.enabled) {

@@ -52,6 +52,9 @@ void RelayLines(const StatusReport& report, std::string& out) {
   Line(out, "in flight",
        fmt::format("{} events, {}", Grouped(relay.figures.records_in_flight),
                    HumanBytes(relay.figures.bytes_in_flight)));
+  if (relay.figures.incoming_bytes > 0) {
+    Line(out, "arriving", IncomingWords(relay.figures.incoming_bytes));
+  }
   if (relay.figures.skipped_origin_rows && relay.state != RelayState::kStandby) {
     Line(out, "origin",
          fmt::format("rows that replication wrote are not published: {} skipped",

@@ -1,7 +1,10 @@
 #include "status/status_reporter.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/log.h"
+#include "fakes/captured_stream.h"
 #include "fakes/relay_views.h"
 #include "fakes/sole_metrics.h"
 #include "fakes/status_matchers.h"
@@ -11,8 +14,10 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::HasSubstr;
 using testing::kViewNow;
 using testing::kViewWall;
+using ::testing::Not;
 using testing::StreamingView;
 
 class StatusReporterTest : public ::testing::Test {
@@ -59,6 +64,22 @@ TEST_F(StatusReporterTest, ErrorIsNotedOnceForEachCode) {
   view.blocked_error = Error(ErrorCode::kKeyMissing, "row 3");
   reporter_.Publish(view);
   EXPECT_EQ(board_.Snapshot().errors.size(), 2u);
+}
+
+TEST_F(StatusReporterTest, LargeRowIsLoggedOnceWhileItArrives) {
+  const testing::CapturedStream captured(stderr);
+  StartLogging(LogLevel::kInfo, LogFormat::kJson);
+  RelayView view = StreamingView();
+  for (const uint64_t mebibytes : {63U, 64U, 200U, 0U, 70U}) {
+    view.stream->incoming_bytes = mebibytes << 20;
+    reporter_.Publish(view);
+    EXPECT_EQ(board_.Read().figures.incoming_bytes, mebibytes << 20);
+  }
+  StopLogging();
+  const std::string log = captured.Text();
+  EXPECT_THAT(log, HasSubstr("\"bytes\":67108864"));
+  EXPECT_THAT(log, HasSubstr("\"bytes\":73400320"));
+  EXPECT_THAT(log, Not(HasSubstr("\"bytes\":209715200")));
 }
 
 // It was logged when the connection was lost.

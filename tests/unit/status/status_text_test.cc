@@ -41,6 +41,16 @@ TEST(StatusTextTest, SkippedOriginsHaveALine) {
                                             "published: 1,204 skipped\n"));
 }
 
+TEST(StatusTextTest, LargeRowThatArrivesHasALineInEachFormat) {
+  StatusReport report = Samples().at("streaming");
+  EXPECT_THAT(StatusText(report), Not(HasSubstr("  arriving ")));
+  EXPECT_THAT(StatusJson(report), Not(HasSubstr("incoming_bytes")));
+  report.snapshot.relay.figures.incoming_bytes = 100 << 20;
+  EXPECT_THAT(StatusText(report), HasSubstr("  arriving     a row of up to 100.0 MiB\n"));
+  EXPECT_THAT(StatusJson(report), HasSubstr("\"incoming_bytes\":104857600"));
+  EXPECT_THAT(StatusPage(report), HasSubstr("Arriving: a row of up to 100.0 MiB"));
+}
+
 TEST(StatusTextTest, ModeHasALine) {
   StatusReport report = Samples().at("streaming");
   EXPECT_THAT(StatusText(report), HasSubstr("  mode         slot: at least once; "));
