@@ -85,7 +85,7 @@ std::string Checks(const StatusSnapshot& snapshot, WallTime now) {
 
 // Code and message by default, because probes show little; meaning and remedy with ?verbose.
 HttpResponse Ready(const ListedPipeline& pipeline, const PageRequest& request, WallTime now) {
-  const StatusSnapshot snapshot = pipeline.board->Snapshot();
+  const StatusSnapshot snapshot = pipeline.Snapshot();
   const bool verbose = request.verbose;
   const bool ready = IsReady(snapshot);
   std::string body =
@@ -141,7 +141,7 @@ HttpResponse Misdirected() {
 }
 
 StatusReport ReportOf(const ListedPipeline& pipeline, WallTime now) {
-  return {.identity = pipeline.identity, .now = now, .snapshot = pipeline.board->Snapshot()};
+  return {.identity = pipeline.identity, .now = now, .snapshot = pipeline.Snapshot()};
 }
 
 // The formats of a status page, by the extension of its path.

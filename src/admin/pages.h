@@ -11,8 +11,8 @@
 // With several pipelines, /readyz is 200 if all are ready, /status lists them, and each has pages
 // of its own: /readyz/NAME, /status/NAME, /status/NAME.json and /status/NAME.txt.
 //
-// The status pages and the reasons on /readyz show row data (ids, keys); requests with a foreign
-// Host do not get them.
+// The status pages and the reasons on /readyz show row data (ids, keys), unless http.row_data is
+// false; requests with a foreign Host do not get them.
 //
 // The handlers run on the HTTP server's thread, and read only the list and the metrics.
 #pragma once

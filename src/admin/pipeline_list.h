@@ -20,12 +20,22 @@ struct ListedPipeline {
   std::shared_ptr<const StatusBoard> board;
   // False: it has no thread, because it ended, or its configuration is invalid.
   bool running = true;
+  bool row_data = true;  // see http.row_data
+
+  StatusSnapshot Snapshot() const {
+    return row_data ? board->Snapshot() : WithoutRowData(board->Snapshot());
+  }
 };
 
 class PipelineList {
  public:
+  explicit PipelineList(bool row_data = true) : row_data_(row_data) {}
+
   // By name.
   void Set(std::vector<ListedPipeline> pipelines) {
+    for (ListedPipeline& each : pipelines) {
+      each.row_data = row_data_;
+    }
     const std::lock_guard lock(mutex_);
     pipelines_ = std::move(pipelines);
   }
@@ -36,6 +46,7 @@ class PipelineList {
   }
 
  private:
+  const bool row_data_;
   mutable std::mutex mutex_;
   std::vector<ListedPipeline> pipelines_;
 };

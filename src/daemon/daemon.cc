@@ -256,7 +256,7 @@ class Daemon {
   const HttpConfig http_;  // as at the start
   LogConfig log_;          // the format as at the start
   const SystemClock clock_;
-  PipelineList list_;
+  PipelineList list_{http_.row_data};
   MetricsRegistry registry_;
   const UniqueFd wake_;
   ReloadQueue reloads_;

@@ -53,6 +53,26 @@ TEST_F(PagesTest, LiveWhileTheLoopRuns) {
   EXPECT_EQ(Page("/livez").status, 200u);
 }
 
+// http.row_data = false.
+TEST_F(PagesTest, NoPageQuotesARowIfRowDataIsOff) {
+  PipelineList hidden(/*row_data=*/false);
+  hidden.Set(list_.Get());
+  const auto pages = StatusEndpoints(hidden, /*fleet=*/false, metrics_.page(), clock_);
+  const absl::Status error = Error(ErrorCode::kKeyMissing, "SECRET has no key");
+  board_.Publish({.state = RelayState::kBlocked, .error = error, .detail = "id=SECRET"});
+  board_.NoteError(error, clock_.WallNow());
+  for (const char* path : {"/readyz", "/status", "/status.json", "/status.txt"}) {
+    EXPECT_THAT(Page(path, true).body, HasSubstr("SECRET")) << path;
+    const std::string body = pages.at(path)({.verbose = true}).body;
+    EXPECT_THAT(body, Not(HasSubstr("SECRET"))) << path;
+    EXPECT_THAT(body, HasSubstr("WR-3004")) << path;
+    EXPECT_THAT(body, HasSubstr("the log names the row")) << path;
+  }
+  // A gap has positions, no row.
+  board_.Publish({.state = RelayState::kBlocked, .detail = "gap 1-2", .gap = Gap{}});
+  EXPECT_THAT(pages.at("/readyz")({}).body, HasSubstr("gap 1-2"));
+}
+
 // A restart of the process fixes neither Postgres nor Kafka.
 TEST_F(PagesTest, LiveDespiteExternalFailures) {
   for (const RelayState state :
