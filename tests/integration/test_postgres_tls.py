@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Postgres with TLS and a private authority: what is wrong with the connection string is an error that says what to write."""
 
+import re
 import subprocess
 import tempfile
 import unittest
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from walrelay_dev.certificates import Authority, use_in_postgres
+from walrelay_dev.paths import REPOSITORY
+from walrelay_dev.unprivileged_user import write_file
 from walrelay_test.relay_config import relay_environment
 from walrelay_test.servers import test_folder
 from walrelay_test.testcase import IntegrationTest, main, relay_program
@@ -68,6 +71,43 @@ class PostgresTlsTest(IntegrationTest):
         self.assertEqual(run.returncode, 78)
         self.assertIn("WR-2016", run.stderr)
         self.assertIn("sslrootcert=FILE", run.stderr)
+
+
+class ClientCertificateTest(IntegrationTest):
+    """The lines of docs/guides/postgres-logins.md for pg_hba.conf, and its DSN."""
+
+    postgres_options = {"tcp": True}
+
+    def setUp(self) -> None:
+        super().setUp()
+        folder = test_folder() / self.name
+        folder.mkdir()
+        folder.chmod(0o755)
+        self.authority = Authority(folder)
+        use_in_postgres(self.postgres, self.authority.issue("postgres", 30))
+        write_file(self.postgres.data / "root.crt", self.authority.certificate.read_text(), self.postgres.data.owner())
+        guide = (REPOSITORY / "docs/guides/postgres-logins.md").read_text().partition("## Client certificate")[2]
+        lines = re.search(r"```\n(.*?)```", guide, re.DOTALL)[1]
+        lines = lines.replace(" shop ", f" {self.name} ").replace("10.0.3.17/32", "127.0.0.1/32")
+        rules = self.postgres.data / "pg_hba.conf"
+        rules.write_text(lines + rules.read_text())
+        self.postgres.psql("ALTER SYSTEM SET ssl_ca_file = 'root.crt'; CREATE ROLE walrelay LOGIN REPLICATION")
+        self.postgres.psql("SELECT pg_reload_conf()")
+        self.sql("GRANT SELECT ON outbox TO walrelay")
+
+    def options(self, certificate: str = "") -> dict[str, Any]:
+        return super().options() | {"source.dsn": f"postgresql://walrelay@localhost:{self.postgres.port}/{self.name}?"
+                                    f"sslmode=verify-full&sslrootcert={self.authority.certificate}{certificate}"}
+
+    def test_certificate_of_the_role_is_the_only_login(self) -> None:
+        refused = self.start_relay(self.options())
+        refused.wait_for_log("disconnected", code="WR-2002")
+        self.assertEqual(refused.stop(), 0)
+        key, certificate = self.authority.issue("walrelay", 30)
+        key.chmod(0o600)
+        self.start_relay(self.options(f"&sslcert={certificate}&sslkey={key}"))
+        self.outbox.insert(1)
+        self.expect_published(1)
 
 
 class NoTlsTest(IntegrationTest):

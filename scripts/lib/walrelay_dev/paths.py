@@ -21,6 +21,19 @@ def cache_folder() -> Path:
     return Path.home() / ".cache" / "walrelay"
 
 
+def scratch_folder() -> Path:
+    """Where the servers of tests keep their data: in memory, if there is plenty, otherwise /tmp.
+
+    Servers flush their files often, and a slow or busy disk would make each test wait for it.
+    """
+    memory, plenty = Path("/dev/shm"), 8 << 30
+    if memory.is_dir() and os.access(memory, os.W_OK | os.X_OK):
+        free = os.statvfs(memory)
+        if free.f_bavail * free.f_frsize >= plenty and not free.f_flag & os.ST_NOEXEC:
+            return memory
+    return Path("/tmp")
+
+
 def make_folders(path: Path) -> None:
     """Like mkdir -p, but every user can enter the new folders, regardless of the umask."""
     if not path.is_dir():

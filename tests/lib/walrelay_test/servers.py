@@ -21,6 +21,7 @@ from walrelay_dev import connect, debezium, kafka_node, kafka_records, postgres_
 from walrelay_dev.connect import ConnectWorker
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka import KafkaCluster
+from walrelay_dev.paths import scratch_folder
 from walrelay_dev.postgres import Postgres
 from walrelay_dev.versions import DEBEZIUM_VERSION
 
@@ -54,7 +55,7 @@ def require_servers(major: int = postgres_binaries.DEFAULT_MAJOR, *, with_connec
 @cache
 def test_folder() -> Path:
     """This process' folder, which is deleted however the process ends."""
-    folder = Path(tempfile.mkdtemp(prefix="walrelay-test-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="walrelay-test-", dir=scratch_folder()))
     folder.chmod(0o755)
     reaper = subprocess.Popen([sys.executable, "-m", "walrelay_test.reaper", folder],
                               stdin=subprocess.PIPE, start_new_session=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from walrelay_dev.errors import ServerError
 from walrelay_dev.kafka import KafkaCluster
+from walrelay_dev.paths import scratch_folder
 
 from .reaper import remove_servers
 from .servers import check_running, require_servers
@@ -32,7 +33,7 @@ def start(file: Path) -> int:
         print(f"skipped: {reason}")
         return 0
     stop(file)  # that of an earlier run
-    folder = Path(tempfile.mkdtemp(prefix="walrelay-shared-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="walrelay-shared-", dir=scratch_folder()))
     folder.chmod(0o755)
     subprocess.Popen([sys.executable, "-m", "walrelay_test.reaper", folder, str(os.getppid())],
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
