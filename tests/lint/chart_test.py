@@ -24,7 +24,7 @@ RENDERED = REPOSITORY / "packaging/kubernetes/walrelay.yaml"
 VALUES = REPOSITORY / "packaging/kubernetes/values-example.yaml"
 SCHEMAS = TOOLS / "kubernetes_validate/kubernetes-json-schema"
 OLDEST = "1.27.0"  # as in Chart.yaml
-KINDS = ("deployment-apps", "serviceaccount", "configmap", "poddisruptionbudget-policy")
+KINDS = ("deployment-apps", "serviceaccount", "configmap", "poddisruptionbudget-policy", "job-batch", "networkpolicy-networking")
 # Of the Prometheus operator; the rules themselves are tested with promtool.
 CUSTOM = "PodMonitor,PrometheusRule"
 
@@ -64,6 +64,7 @@ class ManifestTest(unittest.TestCase):
     def test_probes_reach_the_address_of_the_pod(self) -> None:
         environment = {each["name"]: each["value"] for each in self.container["env"]}
         self.assertEqual(environment["WALRELAY_HTTP__LISTEN"], "0.0.0.0:9464")
+        self.assertEqual(environment["WALRELAY_HTTP__ROW_DATA"], "false")
         self.assertEqual(self.container["ports"], [{"name": "http", "containerPort": 9464}])
         for probe, path in (("livenessProbe", "/livez"), ("readinessProbe", "/readyz"), ("startupProbe", "/startupz")):
             self.assertEqual(self.container[probe]["httpGet"], {"path": path, "port": "http"})
@@ -99,7 +100,9 @@ class ChartTest(unittest.TestCase):
         newest = max(SCHEMAS.glob("v1.*-local"), key=lambda path: int(path.name.split(".")[1])).name
         for version in (f"v{OLDEST}-local", newest):
             location = standalone_schemas(version, Path(self.enterContext(tempfile.TemporaryDirectory())))
-            for values in ([], ["--set", "replicas=1,podDisruptionBudget.enabled=false,serviceAccount.create=false"]):
+            for values in ([], ["--set", "replicas=1,podDisruptionBudget.enabled=false,serviceAccount.create=false"],
+                           ["--set-json", 'command=["check"]', "--set", "networkPolicy.enabled=true"],
+                           ["--set", "networkPolicy.enabled=true", "--set-json", 'networkPolicy.from=[{"podSelector":{}}]']):
                 text = render("--values", VALUES, *values)
                 result = subprocess.run(
                     [TOOLS / "kubeconform", "-strict", "-summary", "-output", "json", "-skip", CUSTOM,
@@ -110,6 +113,30 @@ class ChartTest(unittest.TestCase):
                 self.assertEqual((summary["invalid"], summary["errors"]), (0, 0), result.stdout)
                 self.assertGreaterEqual(summary["valid"], 2)
                 print(f"kubeconform, {version.removesuffix('-local')}: {summary}", file=sys.stderr)
+
+    def test_job_differs_from_the_relay_in_its_arguments_only(self) -> None:
+        self.assertNotIn("Job", objects(render("--values", VALUES)))
+        rendered = objects(render("--values", VALUES, "--set-json", 'command=["recover", "--apply", "7f3c9a01-18204"]'))
+        job, relay = (rendered[kind]["spec"]["template"]["spec"] for kind in ("Job", "Deployment"))
+        (command,), (container,) = job.pop("containers"), relay.pop("containers")
+        self.assertEqual(command.pop("args"), ["recover", "--apply", "7f3c9a01-18204"])
+        of_a_relay = ("args", "ports", "livenessProbe", "readinessProbe", "startupProbe")
+        self.assertEqual(command, {key: value for key, value in container.items() if key not in of_a_relay})
+        self.assertEqual(job.pop("restartPolicy"), "Never")
+        self.assertEqual(job, {key: value for key, value in relay.items()
+                               if key not in ("terminationGracePeriodSeconds", "topologySpreadConstraints")})
+        # The Deployment, its PodDisruptionBudget and the policy select the pods of relays.
+        labels = rendered["Job"]["spec"]["template"]["metadata"]["labels"]
+        self.assertNotEqual(labels["app.kubernetes.io/name"],
+                            rendered["Deployment"]["spec"]["selector"]["matchLabels"]["app.kubernetes.io/name"])
+
+    def test_policy_admits_only_who_is_named(self) -> None:
+        closed = objects(render("--values", VALUES, "--set", "networkPolicy.enabled=true"))["NetworkPolicy"]["spec"]
+        self.assertEqual((closed["policyTypes"], closed["ingress"]), (["Ingress"], []))
+        peer = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+        opened = objects(render("--values", VALUES, "--set", "networkPolicy.enabled=true",
+                                "--set-json", f"networkPolicy.from=[{json.dumps(peer)}]"))["NetworkPolicy"]["spec"]
+        self.assertEqual(opened["ingress"], [{"from": [peer], "ports": [{"port": 9464}]}])
 
     def test_wrong_values_are_rejected(self) -> None:
         for wrong in ("replicas=-1", "pipelines.a=", "log.level=loud", "podMonitr.enabled=true", "image.tagg=x"):
