@@ -156,13 +156,13 @@ class DebianPackage:
         expect(not left, f"{self.release}: purge left {sorted(left)}")
 
     @staticmethod
-    def repack(package: Path, older: Path) -> None:
-        """The same package with a lower version."""
-        folder = older.with_suffix("")
+    def repack(package: Path, other: Path, version: str = OLDER) -> None:
+        """The same package with another version."""
+        folder = other.with_suffix("")
         subprocess.run(["dpkg-deb", "-R", package, folder], check=True)
         control = folder / "DEBIAN/control"
-        control.write_text(re.sub(r"^Version: .*$", f"Version: {OLDER}", control.read_text(), flags=re.MULTILINE))
-        subprocess.run(["dpkg-deb", "-b", "--root-owner-group", "-Znone", folder, older], check=True, stdout=subprocess.DEVNULL)
+        control.write_text(re.sub(r"^Version: .*$", f"Version: {version}", control.read_text(), flags=re.MULTILINE))
+        subprocess.run(["dpkg-deb", "-b", "--root-owner-group", "-Znone", folder, other], check=True, stdout=subprocess.DEVNULL)
         shutil.rmtree(folder)
 
     @staticmethod
