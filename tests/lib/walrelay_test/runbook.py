@@ -89,9 +89,9 @@ class RunbookCase(RecoverCase):
         _shown.update(found)
         return found
 
-    def type(self, block: Block, *, time: str = "", code: int = 0, only: str = "") -> str:
+    def type(self, block: Block, *, time: str = "", code: int = 0, only: str = "", flags: str = "") -> str:
         """Types a block; returns what it prints. `code`: of its last command. `only`: types the commands that match this
-        expression, where the block offers a choice."""
+        expression, where the block offers a choice. `flags`: added to `walrelay recover`, where the page says so."""
         _typed.add(block)
         if block.language == "sql":
             for statement in filter(None, map(str.strip, re.sub(r"--.*", "", block.text).split(";"))):
@@ -99,6 +99,7 @@ class RunbookCase(RecoverCase):
             return ""
         lines = [line for line in (line.split("#")[0].strip() for line in block.text.splitlines()) 
                  if line and re.search(only, line)]
+        lines = [line.replace("walrelay recover", f"walrelay recover {flags}") for line in lines]
         return "".join(self._command(line, time, code if line is lines[-1] else 0) for line in lines)
 
     @property
