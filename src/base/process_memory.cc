@@ -18,8 +18,8 @@ namespace {
 const uint64_t* AllocationCounter() {
   uint64_t* counter = nullptr;
   size_t size = sizeof(counter);
-  const bool found = mallctl != nullptr &&
-                     mallctl("thread.allocatedp", &counter, &size, nullptr, 0) == 0;
+  const bool found =
+      mallctl != nullptr && mallctl("thread.allocatedp", &counter, &size, nullptr, 0) == 0;
   return found ? counter : nullptr;
 }
 
@@ -59,7 +59,8 @@ std::optional<uint64_t> MemoryLimit(const std::string& root) {
     if (second == std::string::npos) {
       continue;
     }
-    const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
+    const std::string_view controllers =
+        std::string_view(line).substr(first + 1, second - first - 1);
     const std::string_view path = std::string_view(line).substr(second + 1);
     const std::string_view group = path == "/" ? "" : path;
     if (controllers.empty()) {

@@ -6,9 +6,9 @@
 #include <random>
 #include <utility>
 
+#include "base/quote.h"
 #include "base/system_clock.h"
 #include "postgres/pg_replication_source.h"
-#include "postgres/quote.h"
 #include "postgres/session.h"
 #include "sinks/registry.h"
 #include "stream/progress_record.h"

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/check.h"
-#include "postgres/quote.h"
+#include "base/quote.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

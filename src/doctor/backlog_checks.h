@@ -1,4 +1,5 @@
-// Checks of the rows that wait in the slot: whether they can be published with the mapping of today.
+// Checks of the rows that wait in the slot: whether they can be published with the mapping of
+// today.
 //
 // The WAL has each row with the columns that its table had then: the catalog does not show them.
 #pragma once

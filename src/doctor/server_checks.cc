@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/loopback.h"
+#include "base/quote.h"
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
-#include "postgres/quote.h"
 #include "walrelay/config/source.h"
 
 namespace walrelay {

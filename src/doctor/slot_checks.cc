@@ -5,9 +5,9 @@
 #include <cmath>
 #include <thread>
 
+#include "base/quote.h"
 #include "base/text.h"
 #include "postgres/publication_state.h"
-#include "postgres/quote.h"
 #include "postgres/slot_copies.h"
 #include "postgres/slot_query.h"
 #include "slot/slot_risk_classifier.h"

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/quote.h"
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
 #include "postgres/outbox_tables.h"
 #include "postgres/publication_state.h"
-#include "postgres/quote.h"
 #include "route/table_binding.h"
 #include "stream/start_position.h"
 #include "walrelay/config/format.h"

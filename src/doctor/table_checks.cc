@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/quote.h"
 #include "outbox/table_health.h"
 #include "outbox/table_words.h"
-#include "postgres/quote.h"
 #include "postgres/table_survey.h"
 #include "stream/record_cadence.h"
 #include "walrelay/config/source.h"

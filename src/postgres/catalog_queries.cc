@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/check.h"
-#include "postgres/quote.h"
+#include "base/quote.h"
 #include "walrelay/config/source.h"
 #include "walrelay/error.h"
 

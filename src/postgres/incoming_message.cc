@@ -16,11 +16,12 @@ absl::Status FitsIntoMemory(uint64_t size, std::optional<uint64_t> limit, uint64
   if (!limit || size <= left / 11 * 4) {
     return absl::OkStatus();
   }
-  return Error(ErrorCode::kRowExceedsMemory,
-               fmt::format("a row of up to {} arrives, and takes up to {}; this process may have {}, "
-                           "and has {} already",
-                           HumanBytes(size), HumanBytes(size / 4 * 11), HumanBytes(*limit),
-                           HumanBytes(resident)));
+  return Error(
+      ErrorCode::kRowExceedsMemory,
+      fmt::format("a row of up to {} arrives, and takes up to {}; this process may have {}, "
+                  "and has {} already",
+                  HumanBytes(size), HumanBytes(size / 4 * 11), HumanBytes(*limit),
+                  HumanBytes(resident)));
 }
 
 }  // namespace walrelay

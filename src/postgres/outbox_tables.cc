@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/quote.h"
 #include "pgoutput/type_oids.h"
-#include "postgres/quote.h"
 #include "walrelay/config/outbox_table.h"
 #include "walrelay/error.h"
 

@@ -8,10 +8,10 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "base/text.h"
 #include "postgres/connection.h"
 #include "postgres/pg_error.h"
-#include "postgres/quote.h"
 #include "postgres/session_settings.h"
 #include "postgres/synchronous_standbys.h"
 #include "stream/xid_snapshot.h"

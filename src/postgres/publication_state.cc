@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/quote.h"
 #include "config/table_name.h"
 #include "postgres/outbox_tables.h"
-#include "postgres/quote.h"
 #include "walrelay/config/source.h"
 #include "walrelay/error.h"
 

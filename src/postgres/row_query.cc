@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/quote.h"
 #include "base/text.h"
 #include "pgoutput/type_oids.h"
-#include "postgres/quote.h"
 #include "walrelay/config/outbox_table.h"
 #include "walrelay/config/route.h"
 #include "walrelay/error.h"

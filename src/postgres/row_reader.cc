@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/quote.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/outbox_tables.h"
-#include "postgres/quote.h"
 #include "walrelay/config/route.h"
 #include "walrelay/config/source.h"
 #include "walrelay/error.h"

@@ -4,10 +4,10 @@
 
 #include <utility>
 
+#include "base/quote.h"
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/connection_parameters.h"
-#include "postgres/quote.h"
 #include "postgres/session.h"
 #include "walrelay/config/source.h"
 #include "walrelay/error.h"

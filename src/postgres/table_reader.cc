@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/quote.h"
 #include "outbox/count_plan.h"
 #include "postgres/count_query.h"
-#include "postgres/quote.h"
 #include "postgres/row_query.h"
 #include "walrelay/config/source.h"
 #include "walrelay/error.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "absl/strings/escaping.h"
-#include "postgres/quote.h"
+#include "base/quote.h"
 #include "postgres/slot_error.h"
 #include "walrelay/config/source.h"
 #include "walrelay/error.h"

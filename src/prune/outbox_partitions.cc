@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/quote.h"
 #include "base/text.h"
-#include "postgres/quote.h"
 #include "walrelay/config/outbox_table.h"
 #include "walrelay/error.h"
 

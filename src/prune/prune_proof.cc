@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "postgres/quote.h"
+#include "base/quote.h"
 #include "walrelay/config/source.h"
 
 namespace walrelay {

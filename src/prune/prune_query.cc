@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/quote.h"
 #include "base/text.h"
-#include "postgres/quote.h"
 #include "walrelay/config/prune.h"
 
 namespace walrelay {

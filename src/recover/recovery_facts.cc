@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "postgres/quote.h"
+#include "base/quote.h"
 #include "walrelay/error.h"
 
 namespace walrelay {

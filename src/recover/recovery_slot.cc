@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/quote.h"
 #include "postgres/catalog_queries.h"
-#include "postgres/quote.h"
 #include "postgres/session.h"
 #include "postgres/slot_error.h"
 #include "walrelay/config/source.h"

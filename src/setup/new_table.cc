@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/quote.h"
 #include "base/text.h"
 #include "outbox/partition_plan.h"
-#include "postgres/quote.h"
 #include "walrelay/config/outbox_table.h"
 
 namespace walrelay {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "postgres/quote.h"
+#include "base/quote.h"
 
 namespace walrelay {
 namespace {

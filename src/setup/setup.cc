@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/quote.h"
 #include "base/text.h"
-#include "postgres/quote.h"
 #include "setup/setup_statements.h"
 #include "walrelay/config/source.h"
 #include "walrelay/error.h"

@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/quote.h"
 #include "base/text.h"
 #include "postgres/catalog_queries.h"
 #include "postgres/outbox_tables.h"
-#include "postgres/quote.h"
 #include "setup/setup_statements.h"
 #include "walrelay/config/prune.h"
 #include "walrelay/config/source.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "postgres/quote.h"
+#include "base/quote.h"
 #include "setup/new_table.h"
 #include "walrelay/config/prune.h"
 #include "walrelay/config/source.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/quote.h"
 #include "base/text.h"
 #include "postgres/outbox_tables.h"
-#include "postgres/quote.h"
 #include "walrelay/config/outbox_table.h"
 #include "walrelay/error.h"
 

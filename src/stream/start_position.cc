@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/quote.h"
 #include "stream/publication_change.h"
 #include "stream/slot_loss.h"
 #include "walrelay/error.h"
@@ -289,8 +290,12 @@ std::vector<absl::Status> PublicationProblems(const SourceInfo& info,
       problems.push_back(
           Error(ErrorCode::kTableSentAs, fmt::format("{} is sent as {}", name, table.sent_as)));
     } else if (!table.published) {
-      problems.push_back(Error(ErrorCode::kTableNotPublished,
-                               fmt::format("{} is not in publication \"{}\"", name, publication)));
+      problems.push_back(Error(
+          ErrorCode::kTableNotPublished,
+          fmt::format("{} is not in publication \"{}\"", name, publication),
+          fmt::format("ALTER PUBLICATION {} ADD TABLE {};  -- rows inserted "
+                      "before that are not sent",
+                      QuoteIdentifier(publication), QuoteQualified(table.schema, table.name))));
     } else if (table.partitioned && !info.publication.via_partition_root) {
       problems.push_back(Error(ErrorCode::kPartitionLeaves, name));
     } else if (table.row_filter) {

@@ -7,6 +7,7 @@ tests/lint/runbooks_test.py fails for a block that no drill types.
 import re
 import shlex
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,8 +90,9 @@ class RunbookCase(RecoverCase):
         _shown.update(found)
         return found
 
-    def type(self, block: Block, *, time: str = "", code: int = 0, only: str = "", flags: str = "") -> str:
-        """Types a block; returns what it prints. `code`: of its last command. `only`: types the commands that match this
+    def type(self, block: Block, *, time: str = "", code: int = 0, only: str = "", flags: str = "",
+             codes: Sequence[int] | None = None) -> str:
+        """Types a block; returns what it prints. `code`: of its last command; `codes`: of each. `only`: types the commands that match this
         expression, where the block offers a choice. `flags`: added to `walrelay recover`, where the page says so."""
         _typed.add(block)
         if block.language == "sql":
@@ -100,7 +102,8 @@ class RunbookCase(RecoverCase):
         lines = [line for line in (line.split("#")[0].strip() for line in block.text.splitlines()) 
                  if line and re.search(only, line)]
         lines = [line.replace("walrelay recover", f"walrelay recover {flags}") for line in lines]
-        return "".join(self._command(line, time, code if line is lines[-1] else 0) for line in lines)
+        expected = codes or [0] * (len(lines) - 1) + [code]
+        return "".join(self._command(line, time, code) for line, code in zip(lines, expected, strict=True))
 
     @property
     def plan_id(self) -> str:
@@ -109,9 +112,14 @@ class RunbookCase(RecoverCase):
 
     def _command(self, line: str, time: str, code: int) -> str:
         gap = self._gap() if _GAP in line else ""
+        line = line.replace(" -c walrelay.toml", "")  # the configuration of the relay is added below
         program, *arguments = shlex.split(line.replace(_PLAN, self._plan).replace(_TIME, time).replace(_GAP, gap))
         if program == "systemctl":
             return self.systemctl(*arguments)
+        if program == "curl":
+            port = self.relays[-1].wait_for_log("listening")["port"]
+            url = arguments[-1].replace("localhost:9464", f"127.0.0.1:{port}")
+            return subprocess.run([program, *arguments[:-1], url], check=True, text=True, capture_output=True).stdout
         self.assertEqual(program, "walrelay", line)
         if arguments[0] == "explain":  # needs no configuration
             return subprocess.run([relay_program(), *arguments], check=True, text=True, capture_output=True).stdout

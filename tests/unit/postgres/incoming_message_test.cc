@@ -19,8 +19,7 @@ TEST(IncomingMessageTest, MessageFitsIfItsCopiesDo) {
 }
 
 TEST(IncomingMessageTest, NothingFitsIntoAProcessAtItsLimit) {
-  EXPECT_THAT(FitsIntoMemory(kMiB, 315 * kMiB, 316 * kMiB),
-              HasError(ErrorCode::kRowExceedsMemory));
+  EXPECT_THAT(FitsIntoMemory(kMiB, 315 * kMiB, 316 * kMiB), HasError(ErrorCode::kRowExceedsMemory));
 }
 
 TEST(IncomingMessageTest, EverythingFitsWithoutALimit) {

@@ -1,4 +1,4 @@
-#include "postgres/quote.h"
+#include "base/quote.h"
 
 namespace walrelay {
 namespace {
