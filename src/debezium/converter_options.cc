@@ -37,6 +37,13 @@ std::string_view FormatOf(std::string_view converter, const DebeziumOptions& opt
 
 constexpr std::string_view kDelegate = ".delegate.converter.type";
 
+// Converters whose bytes need a schema registry. As a delegate they may be named for what is not an
+// event: a payload of type bytea does not reach a delegate.
+bool NeedsRegistry(std::string_view converter) {
+  return converter.ends_with("AvroConverter") || converter.ends_with("ProtobufConverter") ||
+         converter.ends_with("JsonSchemaConverter");
+}
+
 // "value.converter" and all properties with this prefix.
 PropertyResult TranslateConverter(std::string_view part, std::string_view name,
                                   const std::string& value, const DebeziumOptions& connector,
@@ -47,6 +54,11 @@ PropertyResult TranslateConverter(std::string_view part, std::string_view name,
     const std::string setting =
         fmt::format("format.{}{}", part, name == delegate ? "_delegate" : "");
     const std::string_view format = FormatOf(JavaTrim(value), connector, std::string(name));
+    if (format.empty() && name == delegate && NeedsRegistry(JavaTrim(value))) {
+      return Equivalent(
+          "no value of a bytea column reaches the delegate; walrelay refuses a row with another "
+          "value (WR-3007)");
+    }
     return format.empty()
                ? Refused(fmt::format("walrelay does not support \"{}\"", Printable(value, 120)),
                          setting)
@@ -58,7 +70,9 @@ PropertyResult TranslateConverter(std::string_view part, std::string_view name,
   const std::string owner = JavaTrim(ValueOr(connector, owner_name, ""));
   const std::string_view format = FormatOf(owner, connector, owner_name);
   if (format.empty() && !owner.empty()) {
-    return Meaningless("an option of a refused converter");
+    return Meaningless(owner_name == delegate && NeedsRegistry(owner)
+                           ? "an option of the delegate"
+                           : "an option of a refused converter");
   }
   if (option == "schemas.cache.size" || option == "converter.type") {
     return Meaningless("only concerns the internals of Connect's converter");

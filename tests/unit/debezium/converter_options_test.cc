@@ -39,6 +39,27 @@ TEST_F(ConverterOptionsTest, ConvertersBecomeFormats) {
   EXPECT_EQ(Translate().format.value.format, Format::kJsonSchema);
 }
 
+// For heartbeats and schema changes, which walrelay does not publish.
+TEST_F(ConverterOptionsTest, DelegateWithARegistryIsAcceptedAndNotUsed) {
+  const std::string delegate = "value.converter.delegate.converter.type";
+  connector_ = {{"value.converter", "io.debezium.converters.BinaryDataConverter"},
+                {delegate, "io.confluent.connect.avro.AvroConverter"},
+                {delegate + ".schema.registry.url", "http://registry:8081"}};
+  const auto result = [&](const std::string& name) {
+    return *TranslateConverterOption(name, connector_[name], connector_, translation_);
+  };
+  EXPECT_EQ(result("value.converter").outcome, PropertyOutcome::kTranslated);
+  EXPECT_EQ(result(delegate).outcome, PropertyOutcome::kEquivalent);
+  EXPECT_EQ(result(delegate + ".schema.registry.url").outcome, PropertyOutcome::kMeaningless);
+  Config config;
+  EXPECT_THAT(ApplyTranslation(translation_, config), IsOk());
+  EXPECT_EQ(config.format.value.format, Format::kBytes);
+  EXPECT_EQ(config.format.value.delegate, Delegate::kNone);
+  // As the converter itself it would convert every event.
+  connector_ = {{"value.converter", "io.confluent.connect.avro.AvroConverter"}};
+  EXPECT_EQ(result("value.converter").outcome, PropertyOutcome::kRefused);
+}
+
 TEST_F(ConverterOptionsTest, OtherPropertiesAreNotTranslated) {
   EXPECT_FALSE(TranslateConverterOption("converters", "geo", connector_, translation_).has_value());
 }
