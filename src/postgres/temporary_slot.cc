@@ -55,9 +55,15 @@ absl::StatusOr<std::vector<std::string>> TemporarySlot::Next(size_t max_messages
 // 82 and 89: "R" and "Y", pgoutput's types of these messages.
 absl::StatusOr<std::vector<std::string>> TemporarySlot::NextDescriptions(size_t max_messages,
                                                                          Micros limit) {
+  // The server would continue to decode for a client that has left.
+  WR_RETURN_IF_ERROR(
+      connection_
+          .Query(fmt::format("SET statement_timeout = {}", limit / std::chrono::milliseconds(1)),
+                 limit)
+          .status());
   return Read(max_messages,
               " WHERE pg_catalog.get_byte(data, 0) OPERATOR(pg_catalog.=) ANY (ARRAY[82, 89])",
-              limit);
+              2 * limit);
 }
 
 // Consumes what it returns: the temporary slot advances, and memory stays bounded. Hexadecimal,

@@ -35,7 +35,7 @@ class TemporarySlot {
   // `max_messages` bounds the memory of one call, except for a transaction that is larger.
   absl::StatusOr<std::vector<std::string>> Next(size_t max_messages);
   // The Type and Relation messages among those that Next() would return. The others are not sent to
-  // this process. Errors: also WR-2001 if the server has not decoded them after `limit`.
+  // this process. The server stops after `limit`, with an error of its own.
   absl::StatusOr<std::vector<std::string>> NextDescriptions(size_t max_messages, Micros limit);
 
  private:

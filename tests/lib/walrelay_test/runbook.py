@@ -102,7 +102,7 @@ class RunbookCase(RecoverCase):
         lines = [line for line in (line.split("#")[0].strip() for line in block.text.splitlines()) 
                  if line and re.search(only, line)]
         lines = [line.replace("walrelay recover", f"walrelay recover {flags}") for line in lines]
-        expected = codes or [0] * (len(lines) - 1) + [code]
+        expected = codes or [code if line is lines[-1] else 0 for line in lines]
         return "".join(self._command(line, time, code) for line, code in zip(lines, expected, strict=True))
 
     @property
