@@ -31,8 +31,8 @@ void AddParameter(const ValueTransform& transform, ConnectColumnType& shape) {
 
 }  // namespace
 
-// Both columns of a rename that the application makes in steps, with an old and a new column: what
-// one hides, the other must not publish.
+// A table may have both the old and the new column while an application moves from one to the
+// other. Both have the same secret, so the transform changes both.
 void ColumnBinder::BindTransform(const ColumnTransform& rule, bool optional) {
   if (!optional) {
     Named(rule.column, "transform");

@@ -13,8 +13,9 @@
 
 namespace walrelay {
 
-// The preferred name comes first: a row uses the first one that its version of the table has. As in
-// the catalog, without quotes and case-sensitive. No name: there is no such column.
+// The preferred name comes first: a row uses the first one that its version of the table has. Names
+// are those of the catalog, without quotes and case-sensitive. An object without a name stands for
+// a part that has no column.
 class ColumnNames {
  public:
   ColumnNames() = default;

@@ -8,8 +8,8 @@ from typing import Any
 
 from walrelay_dev.unprivileged_user import run_as
 
+from .promoted_copy import promote_copy
 from .servers import new_postgres
-from .testcase import wait_until
 
 
 class OtherServer:
@@ -28,22 +28,9 @@ class OtherServer:
     def recover_to(self, copy: Any, until: str) -> None:
         """Replaces the server by the copy with the WAL up to a position, on a new timeline and without the slot."""
         self.postgres.stop()
-        data = self.postgres.data
-        subprocess.run(["cp", "-a", f"{data}/pg_wal/.", copy / "pg_wal"], check=True)
-        shutil.rmtree(data)
-        copy.rename(data)
-        for slot in (data / "pg_replslot").iterdir():
+        for slot in (copy / "pg_replslot").iterdir():
             shutil.rmtree(slot)
-        signal = data / "recovery.signal"
-        signal.touch()
-        shutil.chown(signal, data.owner(), data.group())
-        recovery = {"restore_command": "false", "recovery_target_lsn": until, "recovery_target_inclusive": False,
-                    "recovery_target_action": "promote"}
-        self.postgres.settings.update(recovery)
-        self.postgres.start()
-        wait_until(lambda: not self.database.value("SELECT pg_is_in_recovery()"), 60, "the promotion")
-        for name in recovery:
-            del self.postgres.settings[name]
+        promote_copy(self.postgres, self.database, copy, until)
 
     def upgrade(self, program: Path) -> None:
         """Replaces the server by what pg_upgrade makes of it: a cluster of the same version, with another identity."""

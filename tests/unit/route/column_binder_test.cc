@@ -63,7 +63,7 @@ TEST_F(ColumnBinderTest, FirstNameThatTheRowHasIsUsed) {
                                 "has no column \"content\" or \"text\" (payload)"));
 }
 
-// What one of them hides, the other must not publish.
+// A table may have the old and the new column at once, and both have the same secret.
 TEST_F(ColumnBinderTest, TransformAppliesToEachColumnThatTheRowHas) {
   Describe({"mail", "e_mail", "id"});
   ColumnBinder binder = Binder();
