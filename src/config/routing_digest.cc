@@ -38,11 +38,7 @@ void AddColumn(const std::optional<ColumnNames>& column, Fnv64& digest) {
 void AddTable(const OutboxTable& table, Fnv64& digest) {
   digest.Add(table.schema);
   digest.Add(table.name);
-  const ColumnMapping& columns = table.columns;
-  for (const auto* column :
-       {&columns.id, &columns.aggregate_type, &columns.aggregate_id, &columns.event_type,
-        &columns.payload, &columns.trace_id, &columns.traceparent, &columns.tracestate,
-        &columns.span_context, &columns.version}) {
+  for (const auto* column : table.columns.all()) {
     AddColumn(*column, digest);
   }
   for (const Placement& placement : table.placements) {

@@ -24,10 +24,7 @@ namespace {
 // Writers may fill only one of two columns: of a rename in steps, with an old and a new column.
 void CheckBothNames(const pgoutput::CachedRelation& relation, const OutboxTable& mapping,
                     Findings& out) {
-  const ColumnMapping& names = mapping.columns;
-  for (const auto* column : {&names.id, &names.aggregate_type, &names.aggregate_id,
-                             &names.event_type, &names.payload, &names.trace_id, &names.traceparent,
-                             &names.tracestate, &names.span_context, &names.version}) {
+  for (const auto* column : mapping.columns.all()) {
     const ColumnNames configured = column->value_or("");
     std::vector<std::string> present;
     for (const std::string& name : configured.all()) {

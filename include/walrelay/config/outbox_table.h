@@ -3,6 +3,7 @@
 // Part of [source]: see walrelay/config/source.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,12 @@ struct ColumnMapping {
   std::optional<ColumnNames> tracestate;      // tracestate; optional
   std::optional<ColumnNames> span_context;    // tracingspancontext; optional
   std::optional<ColumnNames> version;         // none; optional, and only for an envelope
+
+  // Every column above, in this order, for code that treats all alike.
+  std::array<const std::optional<ColumnNames>*, 10> all() const {
+    return {&id,       &aggregate_type, &aggregate_id, &event_type,   &payload,
+            &trace_id, &traceparent,    &tracestate,   &span_context, &version};
+  }
 
   bool operator==(const ColumnMapping&) const = default;
 };

@@ -40,11 +40,7 @@ std::string EveryValue(const Config& config) {
   }
   for (const OutboxTable& table : config.source.tables) {
     text += fmt::format("table {}.{}:", table.schema, table.name);
-    for (const auto* name :
-         {&table.columns.id, &table.columns.aggregate_type, &table.columns.aggregate_id,
-          &table.columns.event_type, &table.columns.payload, &table.columns.trace_id,
-          &table.columns.traceparent, &table.columns.tracestate, &table.columns.span_context,
-          &table.columns.version}) {
+    for (const auto* name : table.columns.all()) {
       text += fmt::format(" {}", ToToml(*name));
     }
     for (const Placement& placement : table.placements) {
